@@ -73,7 +73,7 @@ def missing() -> str:
 
 def compare(
     name: str,
-    running: servers.Running,
+    running: servers.StartedServer,
     request: contract.RequestSpec,
     arguments: argparse.Namespace,
     bounds: Bounds,
@@ -110,7 +110,7 @@ def pairs(budget: Budget, spent: trace_lines.Spent) -> Iterator[tuple[str, float
 
 
 def measured(
-    running: servers.Running, request: contract.RequestSpec, arguments: argparse.Namespace
+    running: servers.StartedServer, request: contract.RequestSpec, arguments: argparse.Namespace
 ) -> stages.Budget | stages.NoBudget | None:
     """The budget of a load, by the engine. It is not warmed up, as the trace covers all of it."""
     spec = engine_spec.spec(

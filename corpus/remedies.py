@@ -24,7 +24,7 @@ from typing import Any
 from crumple import contract, engine, project
 from crumple.commands.project_files import Project
 from crumple.diagnose import change, diagnosis, remedy_trial, time_left
-from crumple.diagnose.diagnose_plan import Plan
+from crumple.diagnose.diagnose_plan import DiagnosisPlan
 from crumple.errors import CrumpleError
 from crumple.experiment.subject import Subject
 from crumple.load import request
@@ -122,7 +122,7 @@ class Silent:
         """Show nothing."""
 
 
-def plan_of(trial: Trial, entries: dict[str, Entry]) -> Plan:
+def plan_of(trial: Trial, entries: dict[str, Entry]) -> DiagnosisPlan:
     """Return the diagnosis of the server, with the change. Raises Skipped."""
     given = dict(trial.settings)
     if trial.path:
@@ -138,7 +138,7 @@ def plan_of(trial: Trial, entries: dict[str, Entry]) -> Plan:
         running = partial(_of_corpus, entry, entries)
     after = {**before, trial.setting: trial.value}
     meant = change.of_settings({trial.setting: str(trial.value)}, before)
-    return Plan(
+    return DiagnosisPlan(
         trial.key, None, SEED, partial(running, before), change=meant, changed=partial(running, after)
     )
 

@@ -18,7 +18,7 @@ from typer.main import get_command
 
 from crumple import extras
 from crumple.commands.left_out import with_verb
-from crumple.commands.table import Table, help_of, in_groups
+from crumple.commands.table import CommandTable, help_of, in_groups
 from crumple.errors import EXIT_INTERRUPTED, EXIT_NO, EXIT_USAGE, CrumpleError
 from crumple.interrupt import interruptible
 
@@ -99,7 +99,7 @@ def group(command: str = "") -> TyperGroup:
     """Return the commands as Typer builds them: of the table that has this one, or all for another word."""
     found = [table for table, names in TABLES.items() if command in names] or TABLES
     modules = [import_module(f"crumple.commands.{table}") for table in found]
-    app = Table(
+    app = CommandTable(
         name="crumple",
         cls=_Commands,
         epilog="Begin with: crumple http://localhost:8080/",

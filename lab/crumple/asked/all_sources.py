@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from crumple.asked import calling, jcmd, mysql, php_fpm, postgres, pprof, py_spy
-from crumple.asked.found import EVIDENCE_MOST, LINE_MOST, Found, NotAnswered, Server, line
+from crumple.asked.found import EVIDENCE_MOST, LINE_MOST, AskedServer, NotAnswered, SourceFinding, line
 from crumple.machine import process_tree
 from crumple.observation.answers import AskedPart, SourceAnswer
 from crumple.observation.at_load import Peer
@@ -25,17 +25,17 @@ class Source:
 
     name: str
     command: str = ""
-    ask: Callable[[float], Found] | None = None
+    ask: Callable[[float], SourceFinding] | None = None
     why: str = ""
 
 
 def of_server(pid: int, peers: Sequence[Peer], modules: Sequence[ModuleType] = SOURCES) -> tuple[Source, ...]:
     """Return the sources of the server with this root process; asks none of them."""
-    server = Server((pid, *process_tree.descendants(pid)), tuple(peers))
+    server = AskedServer((pid, *process_tree.descendants(pid)), tuple(peers))
     return tuple(found for each in modules if (found := _of(each, server)) is not None)
 
 
-def _of(module: ModuleType, server: Server) -> Source | None:
+def _of(module: ModuleType, server: AskedServer) -> Source | None:
     try:
         target = module.applies(server)
     except OSError:  # a process has ended meanwhile
@@ -45,8 +45,8 @@ def _of(module: ModuleType, server: Server) -> Source | None:
     if isinstance(target, str):
         return Source(module.NAME, why=line(target, 2 * LINE_MOST))
 
-    def ask(deadline: float) -> Found:
-        return cast(Found, module.read(module.call(target, deadline)))
+    def ask(deadline: float) -> SourceFinding:
+        return cast(SourceFinding, module.read(module.call(target, deadline)))
 
     return Source(module.NAME, line(module.command(target), 2 * LINE_MOST), ask)
 

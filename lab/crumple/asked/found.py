@@ -11,7 +11,7 @@ EVIDENCE_MOST, LINE_MOST = 4, 160
 
 
 @dataclass(frozen=True)
-class Server:
+class AskedServer:
     """The server's processes, its root first, and its dependencies."""
 
     pids: tuple[int, ...]
@@ -19,7 +19,7 @@ class Server:
 
 
 @dataclass(frozen=True)
-class Found:
+class SourceFinding:
     """What one source shows: in a sentence, as parts by their names, and in further lines.
 
     Texts are as the runtime or the dependency printed them: they may hold anything. `line` makes them safe.

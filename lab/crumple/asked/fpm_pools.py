@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from crumple.asked.found import Found
+from crumple.asked.found import SourceFinding
 from crumple.drawing import numerals
 from crumple.observation.answers import AskedPart
 
@@ -31,7 +31,7 @@ class Pool:
 
 
 @dataclass(frozen=True)
-class Counted:
+class PoolState:
     """What one pool does. `waiting`: connections that no child has accepted. `is_behind`: others ask it."""
 
     pool: Pool
@@ -56,7 +56,7 @@ def pools(text: str, included: Callable[[str], str], variables: Mapping[str, str
     return [_pool(name, values) for name, values in found.items() if values.get("listen")]
 
 
-def read(counted: Counted) -> Found:
+def read(counted: PoolState) -> SourceFinding:
     """Return what one pool shows.
 
     Its children are the server's workers, or those of what is behind it. They are only held up there if more
@@ -69,9 +69,11 @@ def read(counted: Counted) -> Found:
     shows = f"{counted.busy} of {counted.children} {does}; {queue} to be accepted"
     of = most or counted.children
     if not counted.is_behind:
-        return Found(shows, {"occupied": AskedPart(counted.busy, of, f"{does}, and {queue} to be accepted")})
+        return SourceFinding(
+            shows, {"occupied": AskedPart(counted.busy, of, f"{does}, and {queue} to be accepted")}
+        )
     held = counted.busy if counted.waiting and counted.busy >= of else 0
-    return Found(shows, {"held_up": AskedPart(held, of, f"{does}, and {queue} to be accepted")})
+    return SourceFinding(shows, {"held_up": AskedPart(held, of, f"{does}, and {queue} to be accepted")})
 
 
 def _lines(text: str, included: Callable[[str], str], deep: int = 0) -> list[str]:

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from crumple.asked import threads
-from crumple.asked.found import Found
-from crumple.asked.threads import Thread, Wait
+from crumple.asked.found import SourceFinding
+from crumple.asked.threads import RuntimeThread, Wait
 
 _GROUP = re.compile(r"^(\d+) @ (0x\w+)([^\n]*)\n((?:#[^\n]*\n?)*)", re.MULTILINE)
 _FRAME = re.compile(r"^#\t0x\w+\t(\S+?)(?:\+0x\w+)?\s+(\S+)$", re.MULTILINE)
@@ -54,7 +54,7 @@ class _Group:
         return next((name for name, _ in reversed(self.frames) if name.startswith(tuple(known))), "")
 
 
-def read(profile: str) -> Found:
+def read(profile: str) -> SourceFinding:
     """Return what the profile shows."""
     groups = list(_groups(profile))
     parked = {group.parked for group in groups if group.frames and group.frames[0][0].startswith(_PARKED)}
@@ -73,7 +73,7 @@ def _groups(profile: str) -> Iterator[_Group]:
         yield _Group(int(group[1]), group[2], frames)
 
 
-def _thread(group: _Group, parked: bool) -> Thread | None:
+def _thread(group: _Group, parked: bool) -> RuntimeThread | None:
     """Return what each goroutine of the group waits for; None: it works for no request."""
     place = _place(group.frames)
     if not place or not group.has(_REQUESTS) or group.has(_NO_WORK):
@@ -83,7 +83,7 @@ def _thread(group: _Group, parked: bool) -> Thread | None:
     inner = _Group(group.number, group.parked, above)
     # A goroutine that is parked in code of the program itself waits for a channel: no other frame is between.
     wait, gate = _wait(inner, parked, not above)
-    return Thread("", wait, place, gate)
+    return RuntimeThread("", wait, place, gate)
 
 
 def _wait(inner: _Group, parked: bool, in_own: bool) -> tuple[Wait, str]:

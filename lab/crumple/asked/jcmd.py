@@ -11,14 +11,14 @@ import signal
 from pathlib import Path
 
 from crumple.asked import calling, jvm_threads
-from crumple.asked.found import Server
+from crumple.asked.found import AskedServer
 from crumple.machine import process_tree
 
 NAME = "jcmd"
 read = jvm_threads.read
 
 
-def applies(server: Server) -> int | str:
+def applies(server: AskedServer) -> int | str:
     """Return the process to ask, the JVM with the most threads; or why not; empty: there is none."""
     found = [pid for pid in server.pids if _has_library(pid)]
     if not found:

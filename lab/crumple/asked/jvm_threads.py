@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from crumple.asked import threads
-from crumple.asked.found import Found
-from crumple.asked.threads import Thread, Wait
+from crumple.asked.found import SourceFinding
+from crumple.asked.threads import RuntimeThread, Wait
 
 _HEAD = re.compile(r'^"(?P<name>.*)" (?:#\d+ )?(?:\[\d+\] )?.*?cpu=[\d.]+ms ', re.MULTILINE)
 _STATE = re.compile(r"^   java\.lang\.Thread\.State: (\w+)", re.MULTILINE)
@@ -62,7 +62,7 @@ _DEEP = 12
 
 
 @dataclass(frozen=True)
-class _Block:
+class _PrintedThread:
     """A thread as it is printed. `locks`: what it waits for and holds: how, which, of what class."""
 
     name: str
@@ -77,21 +77,21 @@ class _Block:
         return next((lock for lock in self.locks if lock[0] != "locked"), None)
 
 
-def read(text: str) -> Found:
+def read(text: str) -> SourceFinding:
     """Return what a thread dump shows."""
     blocks = list(_blocks(text))
     seen = [thread for block in blocks if (thread := _thread(block)) is not None]
     return threads.found(seen, holders=_holders(blocks))
 
 
-def _blocks(text: str) -> Iterator[_Block]:
+def _blocks(text: str) -> Iterator[_PrintedThread]:
     heads = list(_HEAD.finditer(text))
     ends = [*(head.start() for head in heads), len(text)][1:]
     for head, end in zip(heads, ends, strict=False):
         # What follows the last thread's stack is behind an empty line.
         body = text[head.end() : end].partition("\n\n")[0]
         state = _STATE.search(body)
-        yield _Block(
+        yield _PrintedThread(
             head["name"],
             state[1] if state else "",
             tuple((frame[1], frame[2]) for frame in _FRAME.finditer(body)),
@@ -99,7 +99,7 @@ def _blocks(text: str) -> Iterator[_Block]:
         )
 
 
-def _thread(block: _Block) -> Thread | None:
+def _thread(block: _PrintedThread) -> RuntimeThread | None:
     """The thread, if it serves requests or could; None: one of the JVM's own, or of a library's timer."""
     names = block.names()
     own = _place(block)
@@ -107,18 +107,18 @@ def _thread(block: _Block) -> Thread | None:
         return None
     top = names[:_DEEP]
     if _first(top, _IDLE) or (_first(top, _READS) and (not own or own.startswith(_SERVERS))):
-        return Thread(block.name, "idle", own) if own or _first(names, _IDLE[:5]) else None
+        return RuntimeThread(block.name, "idle", own) if own or _first(names, _IDLE[:5]) else None
     if not own:
         return None
     wait = _wait(block, top)
     if wait != "waits" or not any(map(_QUEUE.fullmatch, top)):
-        return Thread(block.name, wait, own, _gate(block, wait, top))
+        return RuntimeThread(block.name, wait, own, _gate(block, wait, top))
     if _is_own_loop(block):
-        return Thread(block.name, "idle", own)
-    return Thread(block.name, "gated", own, "a queue")
+        return RuntimeThread(block.name, "idle", own)
+    return RuntimeThread(block.name, "gated", own, "a queue")
 
 
-def _gate(block: _Block, wait: Wait, top: Sequence[str]) -> str:
+def _gate(block: _PrintedThread, wait: Wait, top: Sequence[str]) -> str:
     """Return the pool or the lock that it waits for; empty: neither."""
     if wait == "pooled":
         return ".".join(_first(reversed(top), _POOLS).split(".")[-2:])
@@ -126,13 +126,13 @@ def _gate(block: _Block, wait: Wait, top: Sequence[str]) -> str:
     return lock[2].rpartition(".")[2] if lock and wait == "gated" else ""
 
 
-def _is_own_loop(block: _Block) -> bool:
+def _is_own_loop(block: _PrintedThread) -> bool:
     """Whether the thread runs the program's own code from its beginning, and not a task or a request."""
     outer = [name for name in block.names() if name != "java.lang.Thread.run"]
     return not outer[-1].startswith(_JDK)
 
 
-def _wait(block: _Block, top: Sequence[str]) -> Wait:
+def _wait(block: _PrintedThread, top: Sequence[str]) -> Wait:
     lock = block.waits_for()
     waiting = block.state in ("WAITING", "TIMED_WAITING", "BLOCKED")
     if waiting and _first(reversed(top), _POOLS):
@@ -150,14 +150,14 @@ def _first(frames: Iterable[str], known: tuple[str, ...]) -> str:
     return next((frame for frame in frames if frame.startswith(known)), "")
 
 
-def _place(block: _Block) -> str:
+def _place(block: _PrintedThread) -> str:
     """Return the innermost frame of the program's own code, or else of a library; empty: there is none."""
     outside = [frame for frame in block.frames if not frame[0].startswith((*_JDK, *_POOLS))]
     own = [frame for frame in outside if not frame[0].startswith(_LIBRARIES)]
     return next((f"{name}({where})" for name, where in (*own, *outside)), "")
 
 
-def _holders(blocks: Sequence[_Block]) -> list[str]:
+def _holders(blocks: Sequence[_PrintedThread]) -> list[str]:
     """Who holds the monitors that others wait to lock, those of the longest queues first."""
     queues = Counter(
         lock[1] for block in blocks if (lock := block.waits_for()) and lock[0] == "waiting to lock"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crumple.asked import calling, found, statements
-from crumple.asked.found import Found, NotAnswered, Server
+from crumple.asked.found import AskedServer, NotAnswered, SourceFinding
 from crumple.drawing import numerals
 from crumple.observation.answers import AskedPart
 
@@ -44,7 +44,7 @@ Row = Mapping[str, Any]
 Activity = tuple[list[Row], list[tuple[int, int]] | None]
 
 
-def applies(server: Server) -> tuple[str, int] | str:
+def applies(server: AskedServer) -> tuple[str, int] | str:
     """Return where to ask, or why not; empty: the server asks none."""
     peer = found.at_port(server.peers, _LISTENERS, _PORT)
     if peer is None:
@@ -81,7 +81,7 @@ def call(at: tuple[str, int], deadline: float) -> Activity:
         connection.close()
 
 
-def read(activity: Activity) -> Found:
+def read(activity: Activity) -> SourceFinding:
     """Return what the connections show."""
     rows, waits = activity
     at_work = [row for row in rows if row["command"] not in ("Sleep", "Daemon", "Binlog Dump")]
@@ -97,7 +97,7 @@ def read(activity: Activity) -> Found:
         ),
         "runs": AskedPart(len(runs), len(rows), f"connections run: {statements.most(runs, True)}"),
     }
-    return Found(shows, parts, tuple(_holders(rows, waits or [])))
+    return SourceFinding(shows, parts, tuple(_holders(rows, waits or [])))
 
 
 def _holders(rows: Sequence[Row], waits: Sequence[tuple[int, int]]) -> list[str]:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from crumple.asked import found, fpm_pools
-from crumple.asked.found import NotAnswered, Server
-from crumple.asked.fpm_pools import Counted, Pool
+from crumple.asked.found import AskedServer, NotAnswered
+from crumple.asked.fpm_pools import Pool, PoolState
 from crumple.machine import process_tree
 
 NAME = "php-fpm"
@@ -27,14 +27,14 @@ _TCP_LOCAL, _TCP_STATE, _TCP_INODE, _ESTABLISHED = 1, 3, 9, "01"
 
 
 @dataclass(frozen=True)
-class Target:
+class CountedPools:
     """Pools to count, each with the process of its master. `is_behind`: the server asks them."""
 
     pools: tuple[tuple[int, Pool], ...]
     is_behind: bool
 
 
-def applies(server: Server) -> Target | str:
+def applies(server: AskedServer) -> CountedPools | str:
     """Return the pools that the server is, or that it asks; or why not; empty: there are none."""
     reached = {found.place_of(each.address) for each in server.peers}
     why = ""
@@ -47,17 +47,17 @@ def applies(server: Server) -> Target | str:
             continue
         asked = tuple((master, each) for each in pools if is_own or each.address in reached)
         if asked:
-            return Target(asked, not is_own)
+            return CountedPools(asked, not is_own)
     # Another php-fpm of this machine is none of the server's.
     return why if any(each.listener and each.listener.startswith("php-fpm") for each in server.peers) else ""
 
 
-def command(target: Target) -> str:
+def command(target: CountedPools) -> str:
     """Return what is counted."""
     return f"children and sockets at {', '.join(pool.listen for _, pool in target.pools)}"
 
 
-def call(target: Target, deadline: float) -> Counted:
+def call(target: CountedPools, deadline: float) -> PoolState:
     """Return what the busiest pool does. Raises NotAnswered."""
     try:
         counted = [_counted(master, pool, target.is_behind) for master, pool in target.pools]
@@ -95,12 +95,12 @@ def _pools(master: int, configuration: Path) -> list[Pool]:
     return fpm_pools.pools(configuration.read_text(errors="replace"), included, variables)
 
 
-def _counted(master: int, pool: Pool, is_behind: bool) -> Counted:
+def _counted(master: int, pool: Pool, is_behind: bool) -> PoolState:
     titles = (_CHILD.match(_title(pid)) for pid in process_tree.descendants(master))
     children = Counter(title[1] for title in titles if title)[pool.name]
     at = pool.address
     busy, waiting = _on_path(at) if isinstance(at, str) else _on_port(at[1])
-    return Counted(pool, children, min(busy, children), waiting, is_behind)
+    return PoolState(pool, children, min(busy, children), waiting, is_behind)
 
 
 def _on_path(path: str) -> tuple[int, int]:

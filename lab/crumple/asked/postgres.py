@@ -7,7 +7,7 @@ import os
 from pathlib import PurePath
 
 from crumple.asked import calling, found, postgres_activity
-from crumple.asked.found import NotAnswered, Server
+from crumple.asked.found import AskedServer, NotAnswered
 
 NAME = "postgres"
 read = postgres_activity.read
@@ -19,7 +19,7 @@ _REMEDY = "set PGUSER and PGPASSWORD, and PGDATABASE if it has another name than
 _REFUSED = ("password", "role", "authentication", "database")
 
 
-def applies(server: Server) -> tuple[str, str] | str:
+def applies(server: AskedServer) -> tuple[str, str] | str:
     """Return the host and port to ask, or why not; empty: the server asks no PostgreSQL."""
     peer = next((each for each in server.peers if _SOCKET in each.address), None)
     peer = peer or found.at_port(server.peers, _LISTENERS, _PORT)

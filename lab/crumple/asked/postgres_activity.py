@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from crumple.asked import statements
-from crumple.asked.found import Found
+from crumple.asked.found import SourceFinding
 from crumple.drawing import numerals
 from crumple.observation.answers import AskedPart
 
@@ -21,7 +21,7 @@ QUERY = (
 Row = Mapping[str, str]
 
 
-def read(text: str) -> Found:
+def read(text: str) -> SourceFinding:
     """Return what the sessions show; `text`: the rows of QUERY as CSV with a header."""
     header = text.find("pid,state,")
     rows = list(csv.DictReader(io.StringIO(text[max(0, header) :])))
@@ -43,7 +43,7 @@ def read(text: str) -> Found:
             len(held), len(rows), f"sessions are idle in a transaction; the last: {statements.most(held)}"
         ),
     }
-    return Found(shows, parts, tuple(_held(heads, rows)))
+    return SourceFinding(shows, parts, tuple(_held(heads, rows)))
 
 
 def _wait(row: Row) -> str:

@@ -8,7 +8,7 @@ import contextlib
 from pathlib import Path
 
 from crumple.asked import calling, goroutines
-from crumple.asked.found import NotAnswered, Server
+from crumple.asked.found import AskedServer, NotAnswered
 from crumple.machine import process_tree, runtimes
 
 NAME = "pprof"
@@ -18,7 +18,7 @@ PORTS_MOST = 4
 Addresses = tuple[tuple[str, int], ...]
 
 
-def applies(server: Server) -> Addresses | str:
+def applies(server: AskedServer) -> Addresses | str:
     """Return where to ask, or why not; empty: there is no Go program."""
     pids = [pid for pid in server.pids if runtimes.of([pid]) == "Go"]
     if not pids:

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 from crumple.asked import calling, python_threads
-from crumple.asked.found import NotAnswered, Server
+from crumple.asked.found import AskedServer, NotAnswered
 
 NAME = "py-spy"
 read = python_threads.read
@@ -18,7 +18,7 @@ _PYTHON = re.compile(r"/libpython3|/(?:bin|app)/python3")
 _DENIED = ("Permission", "Operation not permitted")
 
 
-def applies(server: Server) -> int | str:
+def applies(server: AskedServer) -> int | str:
     """Return the root of the server's Python processes, or why not; empty: there is none."""
     pid = next((pid for pid in server.pids if _PYTHON.search(calling.mapped(pid))), None)
     if pid is None:

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from crumple.asked import threads
-from crumple.asked.found import Found
-from crumple.asked.threads import Thread, Wait
+from crumple.asked.found import SourceFinding
+from crumple.asked.threads import RuntimeThread, Wait
 from crumple.observation import places
 
 Frame = Mapping[str, Any]
@@ -34,25 +34,25 @@ _LIBRARIES = ("/lib/python3", "site-packages/", "dist-packages/", "<frozen ")
 _DEEP = 6
 
 
-def read(text: str) -> Found:
+def read(text: str) -> SourceFinding:
     """Return what the threads show; `text`: the list that py-spy prints, each with its `wchan`."""
     listed = [each for each in json.loads(text) if each["frames"]]
     running = any(each["owns_gil"] for each in listed)
     return threads.found([thread for each in listed if (thread := _thread(each, running)) is not None])
 
 
-def _thread(listed: Mapping[str, Any], running: bool) -> Thread | None:
+def _thread(listed: Mapping[str, Any], running: bool) -> RuntimeThread | None:
     """Return the thread, if it handles requests or could; `running`: another has the interpreter."""
     frames = listed["frames"]
     name = str(listed["thread_name"] or "")
     if _is(frames[0], _IDLE) or (_is(frames[0], _QUEUES) and not _place(frames[:_DEEP])):
-        return Thread(name, "idle", "")
+        return RuntimeThread(name, "idle", "")
     if _has(frames[:3], (("threading.py", "wait"),)) and _has(frames[:5], _IDLE):
-        return Thread(name, "idle", "")
+        return RuntimeThread(name, "idle", "")
     place = _place(frames)
     if not place:
         return None
-    return Thread(name, *_wait(listed, frames, running, place))
+    return RuntimeThread(name, *_wait(listed, frames, running, place))
 
 
 def _wait(

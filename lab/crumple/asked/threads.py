@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from crumple.asked.found import Found
+from crumple.asked.found import SourceFinding
 from crumple.drawing import numerals
 from crumple.observation.answers import AskedPart
 
@@ -29,7 +29,7 @@ POOL_MIN = 2
 
 
 @dataclass(frozen=True)
-class Thread:
+class RuntimeThread:
     """One thread that handles requests, or could. `place`: where in the program's own code.
 
     `gate`: which pool, lock or permit it waits for; empty: not known.
@@ -41,7 +41,9 @@ class Thread:
     gate: str = ""
 
 
-def found(threads: Sequence[Thread], noun: str = "thread", holders: Sequence[str] = ()) -> Found:
+def found(
+    threads: Sequence[RuntimeThread], noun: str = "thread", holders: Sequence[str] = ()
+) -> SourceFinding:
     """Return what these threads show. `holders`: lines on who holds what others wait for."""
     at_work = [each for each in threads if each.wait != "idle"]
     waits = Counter(each.wait for each in at_work)
@@ -53,7 +55,7 @@ def found(threads: Sequence[Thread], noun: str = "thread", holders: Sequence[str
     }
     if (pool := _busiest_pool(threads)) is not None:
         parts["occupied"] = pool
-    return Found(shows, parts, tuple(holders))
+    return SourceFinding(shows, parts, tuple(holders))
 
 
 def pool_name(thread: str) -> str:
@@ -61,7 +63,7 @@ def pool_name(thread: str) -> str:
     return re.sub(r"\d+$", "", thread)
 
 
-def _does(at_work: Sequence[Thread], wait: Wait, noun: str) -> str:
+def _does(at_work: Sequence[RuntimeThread], wait: Wait, noun: str) -> str:
     """Return what most of those do that wait for this, and where; empty: none waits for it."""
     places = Counter((each.gate, each.place) for each in at_work if each.wait == wait)
     if not places:
@@ -71,7 +73,7 @@ def _does(at_work: Sequence[Thread], wait: Wait, noun: str) -> str:
     return f"{noun}s with work {WORDS[wait]}{within} at {place or 'code of the runtime'}"
 
 
-def _busiest_pool(threads: Sequence[Thread]) -> AskedPart | None:
+def _busiest_pool(threads: Sequence[RuntimeThread]) -> AskedPart | None:
     """Return how many threads have work in the pool with most of those; None: there is no pool."""
     sizes = Counter(pool_name(each.name) for each in threads if each.name)
     working = Counter(pool_name(each.name) for each in threads if each.name and each.wait != "idle")

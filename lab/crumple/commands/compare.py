@@ -20,7 +20,7 @@ from crumple.parsing import did_you_mean
 from crumple.record.metrics import METRICS
 from crumple.results import compare_report, comparing, result_store, selection
 from crumple.results.comparing import ResultComparison
-from crumple.results.selection import Entry
+from crumple.results.selection import StoredEntry
 
 FORMATS = ("text", "html", "md", "json")
 
@@ -97,7 +97,9 @@ def _meant(must_see: str | None) -> float:
     return 1 + float(found[1]) / 100
 
 
-def _sides(before: str | None, after: str | None, last: int | None) -> tuple[list[Entry], list[Entry]]:
+def _sides(
+    before: str | None, after: str | None, last: int | None
+) -> tuple[list[StoredEntry], list[StoredEntry]]:
     """Return the results to compare. With one name or none, it is compared with earlier ones like it."""
     here = Project.here().runs
     if before is not None and after is not None:

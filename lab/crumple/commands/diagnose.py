@@ -9,7 +9,7 @@ from crumple.commands.project_files import Project
 from crumple.diagnose import diagnose_conditions, diagnose_plan, diagnosis, what_if_flags
 from crumple.diagnose.diagnose_flags import DiagnoseFlags
 from crumple.diagnose.diagnose_live import DiagnoseView
-from crumple.diagnose.diagnose_plan import Plan
+from crumple.diagnose.diagnose_plan import DiagnosisPlan
 from crumple.diagnose.report import diagnose_report
 from crumple.diagnose.report.diagnose_document import DiagnoseDocument
 from crumple.drawing import report_text
@@ -98,7 +98,7 @@ def job_report(found: DiagnoseDocument) -> JobReport:
     )
 
 
-def _plan(what: str | None, command: tuple[str, ...], flags: DiagnoseFlags) -> Plan:
+def _plan(what: str | None, command: tuple[str, ...], flags: DiagnoseFlags) -> DiagnosisPlan:
     plan = _of(what, command, flags)
     return replace(
         plan,
@@ -109,7 +109,7 @@ def _plan(what: str | None, command: tuple[str, ...], flags: DiagnoseFlags) -> P
     )
 
 
-def _of(what: str | None, command: tuple[str, ...], flags: DiagnoseFlags) -> Plan:
+def _of(what: str | None, command: tuple[str, ...], flags: DiagnoseFlags) -> DiagnosisPlan:
     if command:
         return diagnose_plan.of_command(command, what, flags)
     assert what is not None

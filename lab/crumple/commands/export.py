@@ -13,7 +13,7 @@ from crumple.load import flag_files
 from crumple.load.report import load_files
 from crumple.parsing import did_you_mean
 from crumple.results import restored, selection
-from crumple.results.selection import Entry
+from crumple.results.selection import StoredEntry
 
 ENDINGS = (".parquet", ".csv", ".hgrm", ".hlog")
 Export = Callable[[Measured, str | None], str]
@@ -60,7 +60,7 @@ def _check(to: Path | None, as_: str | None, table: str | None, benchmark: str |
     flag_files.refuse([("--to", to)])
 
 
-def _percentiles(entry: Entry, ending: str) -> str:
+def _percentiles(entry: StoredEntry, ending: str) -> str:
     if entry.is_run or entry.document["kind"] != "load":
         raise UsageError(f"{entry.name} is no load", "percentile files are of one load; write .csv instead")
     load = restored.read(entry.document, entry.name).restored()

@@ -18,10 +18,11 @@ from crumple.find.find_plan import CeilingOf
 from crumple.find.report import find_report, levels_csv
 from crumple.find.report.find_document import FindDocument
 from crumple.find.report.find_figures import SearchFigures
-from crumple.find.search import Ending, Question, Site, Unanswered
+from crumple.find.search import Ending, SearchQuestion
 from crumple.gate import condition
 from crumple.gate.job_report import JobReport, Remark
 from crumple.interrupt import interruptible
+from crumple.load.site import NothingAnswered, Site
 from crumple.machine import alone, ceiling
 from crumple.machine.capacity import raise_open_files
 from crumple.subject import server_toml, servers
@@ -130,7 +131,7 @@ def _of_server(name: str, flags: FindFlags) -> FindDocument | None:
 
 
 def _searched(
-    question: Question,
+    question: SearchQuestion,
     root: Path,
     site_with: Callable[[CeilingOf], Site],
     asked: str,
@@ -152,7 +153,7 @@ def _searched(
             site = site_with(ceiling.Ceilings(loader))
             run = partial(engine.run, loader)
             found = conduct.find(question, site, run, time.monotonic, view, began_s)
-    except Unanswered as nothing:
+    except NothingAnswered as nothing:
         raise CrumpleError(unanswered.sentence(nothing.record, "--budget")) from None
     if found.ending == "interrupted" and not found.levels:
         output.say("interrupted before the first level was over")

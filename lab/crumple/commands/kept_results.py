@@ -21,7 +21,7 @@ from crumple.parsing import did_you_mean
 from crumple.results import listing, restored, result_store, selection
 from crumple.results.listing import Wanted
 from crumple.results.printed_documents import ListDocument, ResultRow
-from crumple.results.selection import RUN, Entry
+from crumple.results.selection import RUN, StoredEntry
 
 VERBS = (*restored.KINDS, RUN)
 # A longer headline is cut; `show` has all of it.
@@ -135,7 +135,7 @@ def show(
     return 0
 
 
-def _with_changes(entry: Entry, changed: Sequence[str]) -> dict[str, Any]:
+def _with_changes(entry: StoredEntry, changed: Sequence[str]) -> dict[str, Any]:
     """Return the document of a diagnosis with what --if asks for. Raises UsageError."""
     # Imported here because most results are shown without it.
     from crumple.diagnose import what_if_flags
@@ -159,7 +159,7 @@ def _printed(text: str, out: Path | None, *, as_json: bool) -> int:
     return 0
 
 
-def _page(entry: Entry, document: Mapping[str, Any], out: Path | None, open_it: bool) -> int:
+def _page(entry: StoredEntry, document: Mapping[str, Any], out: Path | None, open_it: bool) -> int:
     page = restored.html(document, entry.name)
     path = out or entry.path.with_suffix(".html")
     output.save(path, page)

@@ -84,7 +84,7 @@ def list_studies(as_json: bool) -> int:
 
 
 def _server(
-    each: ServerDescription, versions: dict[str, str], readiness: servers.Ready | servers.Missing
+    each: ServerDescription, versions: dict[str, str], readiness: servers.Installed | servers.Missing
 ) -> ServerRow:
     missing = readiness if isinstance(readiness, servers.Missing) else None
     return ServerRow(
@@ -139,7 +139,7 @@ def _first(versions: dict[str, str]) -> str:
     return next((f"{name} {version}" for name, version in versions.items()), "–")
 
 
-def _ready(readiness: servers.Ready | servers.Missing) -> Text:
+def _ready(readiness: servers.Installed | servers.Missing) -> Text:
     if isinstance(readiness, servers.Missing):
         return Text(f"no: {readiness.reason}; {readiness.remedy}", style="yellow")
     return Text("yes", style="green")

@@ -3,10 +3,10 @@
 import typer
 
 from crumple.commands.spread_flags import spread
-from crumple.commands.table import LOAD, Table, example
+from crumple.commands.table import LOAD, CommandTable, example
 from crumple.load import load_flags
 
-TABLE = Table(LOAD)
+TABLE = CommandTable(LOAD)
 
 
 @TABLE.command(

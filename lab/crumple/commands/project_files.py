@@ -76,7 +76,7 @@ class Project:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenServer:
     """A server as the user named it. `label`: its name with the settings given."""
 
     label: str
@@ -84,14 +84,14 @@ class Chosen:
     settings: dict[str, Setting]
 
 
-def chosen(here: Project, names: list[str]) -> list[Chosen]:
+def chosen(here: Project, names: list[str]) -> list[ChosenServer]:
     """Return the named servers, or all if none is named. Raises NotFound, UsageError, FileInvalid."""
     if not names:
-        return [Chosen(name, description, {}) for name, description in here.servers.items()]
+        return [ChosenServer(name, description, {}) for name, description in here.servers.items()]
     return [_one(here, name) for each in names for name in server_toml.split(each)]
 
 
-def _one(here: Project, text: str) -> Chosen:
+def _one(here: Project, text: str) -> ChosenServer:
     name = server_toml.server_of(text)
     if is_folder(name):
         description = server_toml.load(Path(name).resolve())
@@ -106,7 +106,7 @@ def _one(here: Project, text: str) -> Chosen:
         raise NotFound(f'no server is called "{name}"', remedy)
     defaults = {key: setting.default for key, setting in description.settings.items()}
     meant = server_toml.parse(text, {description.name: defaults})
-    return Chosen(str(Variant(meant.server, meant.settings)), description, meant.settings)
+    return ChosenServer(str(Variant(meant.server, meant.settings)), description, meant.settings)
 
 
 def is_folder(name: str) -> bool:

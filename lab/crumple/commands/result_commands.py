@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from crumple.commands.table import COMPARE, MACHINE, RESULTS, Color, Json, Table, example, named
+from crumple.commands.table import COMPARE, MACHINE, RESULTS, Color, CommandTable, Json, example, named
 
-TABLE = Table(RESULTS)
+TABLE = CommandTable(RESULTS)
 
 
 @TABLE.command("list", epilog=example("crumple list --tag main", "crumple list --verb load --url :8080"))

@@ -45,7 +45,7 @@ BY_LENGTH: tuple[ScaleName, ...] = ("full", "quick", "tour")
 
 
 @dataclass(frozen=True)
-class Asked:
+class RunArguments:
     """The arguments of `crumple run` as typed. `scale` None: the largest that fits `budget`, or QUICK.
 
     `servers`: names and variants, each string a list with commas. `own`: folders and URLs of the user's
@@ -81,7 +81,7 @@ class Asked:
         return condition.read(self.fail_if, run_conditions.KINDS)
 
 
-def new(asked: Asked, as_json: bool, open_it: bool = False) -> int:
+def new(asked: RunArguments, as_json: bool, open_it: bool = False) -> int:
     """Run the studies in one session and return the worst exit code. Several studies also get one page."""
     if asked.retry_failed:
         raise UsageError("--retry-failed needs a run to resume", "name it with --resume")
@@ -117,7 +117,7 @@ def new(asked: Asked, as_json: bool, open_it: bool = False) -> int:
     return run_gate.code_after(stores, code, outcomes, asked.junit, as_json=as_json)
 
 
-def resume(name: str, asked: Asked, as_json: bool) -> int:
+def resume(name: str, asked: RunArguments, as_json: bool) -> int:
     """Execute what is left of a stored run. Raises UsageError for flags that only a new run takes."""
     flags = {
         "--scale": asked.scale is not None,
@@ -197,7 +197,7 @@ def code_of(trials: list[StoredTrial]) -> int:
     return EXIT_NOT_VALID if any(each.status == "failed" and not each.skipped for each in trials) else 0
 
 
-def _names(asked: Asked, scale: ScaleName, here: Project) -> list[str]:
+def _names(asked: RunArguments, scale: ScaleName, here: Project) -> list[str]:
     if asked.everything:
         if asked.studies:
             raise UsageError("--all runs every study of an article", f"leave out {' '.join(asked.studies)}")
@@ -227,7 +227,7 @@ def _own(
     return found
 
 
-def _check(each: Study, scale: ScaleName, own: Sequence[Brought], asked: Asked, here: Project) -> None:
+def _check(each: Study, scale: ScaleName, own: Sequence[Brought], asked: RunArguments, here: Project) -> None:
     """Plan the study and discard the plan. Raises UsageError or NotFound if it cannot be planned."""
     only = asked.server_names
     meant = runs.choose(each, scale, here.servers, here.workloads, only=only, guests=own)
@@ -240,7 +240,7 @@ def _all_begun(
     studies: Sequence[Study],
     scale: ScaleName,
     own: Mapping[str, Sequence[Brought]],
-    asked: Asked,
+    asked: RunArguments,
     here: Project,
 ) -> list[Begun]:
     """Begin a run of each study. If one cannot begin, remove the others."""
@@ -255,7 +255,9 @@ def _all_begun(
     return runs
 
 
-def _begun(each: Study, scale: ScaleName, own: Sequence[Brought], asked: Asked, here: Project) -> Begun:
+def _begun(
+    each: Study, scale: ScaleName, own: Sequence[Brought], asked: RunArguments, here: Project
+) -> Begun:
     begun = runs.begin(
         each,
         scale,
@@ -292,11 +294,11 @@ def _summarise(runs: Sequence[Begun], here: Project, as_json: bool, open_it: boo
         report.summarise_all([each.store for each in runs], here.runs, as_json, open_it)
 
 
-def _budget_s(asked: Asked) -> float | None:
+def _budget_s(asked: RunArguments) -> float | None:
     return None if asked.budget is None else typed_values.read_duration_s("--budget", asked.budget)
 
 
-def _fitting(asked: Asked, budget_s: float | None, here: Project) -> ScaleName:
+def _fitting(asked: RunArguments, budget_s: float | None, here: Project) -> ScaleName:
     """Return the largest scale at which the first blocks of all experiments fit into the budget."""
     if budget_s is None:
         return QUICK
@@ -343,4 +345,4 @@ def tour(*, open_it: bool, as_json: bool) -> int:
     asked = {name: here.workloads[name] for each in studies for name in each.workloads}
     with interruptible():
         installing.prepare(here.chosen(servers), asked, yes=True, say=output.say, ask=output.ask)
-    return new(Asked(studies=names, scale=SCALE), as_json, open_it)
+    return new(RunArguments(studies=names, scale=SCALE), as_json, open_it)

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from crumple.commands.table import STUDIES, Json, Table, example, named
+from crumple.commands.table import STUDIES, CommandTable, Json, example, named
 
-TABLE = Table(STUDIES)
+TABLE = CommandTable(STUDIES)
 
 
 @TABLE.command("try", epilog=example("crumple try --no-open"))
@@ -111,7 +111,7 @@ def run(
     """
     from crumple.commands import run
 
-    asked = run.Asked(
+    asked = run.RunArguments(
         studies=studies or [],
         scale=scale,
         servers=servers or [],

@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from crumple.commands.spread_flags import spread
-from crumple.commands.table import COMPARE, LOAD, Table, example, named
+from crumple.commands.table import COMPARE, LOAD, CommandTable, example, named
 from crumple.diagnose import diagnose_flags
 from crumple.find import find_flags
 from crumple.versus import versus_flags
 
-TABLE = Table(LOAD)
+TABLE = CommandTable(LOAD)
 
 
 @TABLE.command(

@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from crumple.commands.table import MACHINE, STUDIES, Json, Servers, Table, Yes, example, named
+from crumple.commands.table import MACHINE, STUDIES, CommandTable, Json, Servers, Yes, example, named
 
-TABLE = Table(MACHINE)
+TABLE = CommandTable(MACHINE)
 
 
 @TABLE.command(epilog=example("crumple servers --json"))

@@ -17,7 +17,7 @@ from crumple.errors import UsageError
 from crumple.load import load_flags
 
 
-class Command(TyperCommand):
+class PlainCommand(TyperCommand):
     """A command, whose help is plain text, and which asks first for what it needs to be installed."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -42,7 +42,7 @@ MACHINE = "Servers and the machine"
 GROUPS = (LOAD, COMPARE, STUDIES, RESULTS, MACHINE)
 
 
-class Table(typer.Typer):
+class CommandTable(typer.Typer):
     """Commands that are registered with `@TABLE.command()`, in this order.
 
     `group`: under which heading help lists them, unless one says another.
@@ -55,10 +55,10 @@ class Table(typer.Typer):
     def command(
         self, name: str | None = None, *, group: str | None = None, **described: Any
     ) -> Callable[[CommandFunctionType], CommandFunctionType]:
-        return super().command(name, cls=Command, rich_help_panel=group or self._group, **described)
+        return super().command(name, cls=PlainCommand, rich_help_panel=group or self._group, **described)
 
 
-def in_groups(tables: Iterable[Table]) -> list[CommandInfo]:
+def in_groups(tables: Iterable[CommandTable]) -> list[CommandInfo]:
     """Return the commands of the tables, group by group."""
     every = [command for table in tables for command in table.registered_commands]
     return sorted(every, key=lambda each: GROUPS.index(str(each.rich_help_panel)))

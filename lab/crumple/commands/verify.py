@@ -8,7 +8,7 @@ from rich.text import Text
 
 from crumple import engine
 from crumple.commands import output
-from crumple.commands.project_files import Chosen, Project, chosen
+from crumple.commands.project_files import ChosenServer, Project, chosen
 from crumple.drawing import numerals
 from crumple.drawing.terminal import shown_text
 from crumple.engine import Engine
@@ -18,9 +18,9 @@ from crumple.machine import capacity
 from crumple.results.printed_documents import VerifiedRow
 from crumple.subject import build, database, server_check, servers
 from crumple.subject.database import Database, OnDemand
-from crumple.subject.effects import Pace, Pids
+from crumple.subject.effects import MachineSpeed, Pids
 from crumple.subject.installing import still_at_it
-from crumple.subject.server_check import HTTP, MODEL, CheckResult, Finding, Subject
+from crumple.subject.server_check import HTTP, MODEL, CheckedServer, CheckFinding, CheckResult
 from crumple.subject.workload import Workload
 
 START = "start"
@@ -38,7 +38,7 @@ class Verified:
 
     label: str
     workloads: tuple[str, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckFinding, ...]
     output_tail: tuple[str, ...] = ()
 
     @property
@@ -84,21 +84,21 @@ class _Verifying:
     load: Engine
     databases: OnDemand
 
-    def of(self, one: Chosen) -> Verified:
+    def of(self, one: ChosenServer) -> Verified:
         """Build the server, start it, make all checks, and end it."""
         ready = servers.readiness(one.description)
         if isinstance(ready, servers.Missing):
-            return _verified(one, [Finding(START, "skipped", f"{ready.reason}; {ready.remedy}")])
+            return _verified(one, [CheckFinding(START, "skipped", f"{ready.reason}; {ready.remedy}")])
         cores = capacity.cores_for("shared").server
-        found: list[Finding] = []
+        found: list[CheckFinding] = []
         try:
             data, no_database = self._database(one, cores)
             built = _built(one)
             environment = data.environment() if data else {}
-            pace = Pace()
+            pace = MachineSpeed()
             with servers.start(built, cores=cores, settings=one.settings, environment=environment) as running:
-                found.append(Finding(START, "right"))
-                subject = Subject(
+                found.append(CheckFinding(START, "right"))
+                subject = CheckedServer(
                     description=one.description,
                     address=running.address,
                     keeps=one.description.keeps_connections(running.settings),
@@ -114,10 +114,10 @@ class _Verifying:
                 tail = () if running.alive() else tuple(running.output_tail())
         except CrumpleError as error:
             tail = getattr(error, "output_tail", ())
-            return _verified(one, [*found, Finding(START, "wrong", str(error))], tail)
+            return _verified(one, [*found, CheckFinding(START, "wrong", str(error))], tail)
         return _verified(one, found, tail)
 
-    def _database(self, one: Chosen, cores: tuple[int, ...]) -> tuple[Database | None, str]:
+    def _database(self, one: ChosenServer, cores: tuple[int, ...]) -> tuple[Database | None, str]:
         """Return the database, which all servers share, or None and why there is none (empty: not needed)."""
         known = [self.workloads[name] for name in one.description.workloads if name in self.workloads]
         if not any(workload.database for workload in known):
@@ -128,7 +128,7 @@ class _Verifying:
             return None, str(error)
 
 
-def _built(one: Chosen) -> servers.Built:
+def _built(one: ChosenServer) -> servers.Built:
     """Return the built program; if it must be built first, print messages while that takes."""
     if build.is_built(one.description):
         return servers.build(one.description)
@@ -137,7 +137,7 @@ def _built(one: Chosen) -> servers.Built:
         return servers.build(one.description)
 
 
-def _verified(one: Chosen, found: Sequence[Finding], tail: tuple[str, ...] = ()) -> Verified:
+def _verified(one: ChosenServer, found: Sequence[CheckFinding], tail: tuple[str, ...] = ()) -> Verified:
     return Verified(one.label, one.description.workloads, tuple(found), tail)
 
 
@@ -193,7 +193,7 @@ def _summary(verified: Sequence[Verified], workloads: dict[str, Workload], took_
         name
         for name, workload in workloads.items()
         if not workload.answer_to({}).fresh
-        and sum(finding == Finding(name, "right") for one in verified for finding in one.findings) > 1
+        and sum(finding == CheckFinding(name, "right") for one in verified for finding in one.findings) > 1
     ]
     equal = f"; answers equal to the byte across servers: {', '.join(several)}" if several else ""
     servers_said = f"{len(verified)} server{'s' if len(verified) != 1 else ''}"

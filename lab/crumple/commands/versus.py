@@ -11,10 +11,10 @@ from crumple.commands.project_files import Project
 from crumple.contract import TrialRecord
 from crumple.drawing import report_text
 from crumple.errors import EXIT_INTERRUPTED, EXIT_NOT_VALID, CrumpleError
-from crumple.find.search import Site
 from crumple.gate import condition
 from crumple.gate.job_report import JobReport, Remark
 from crumple.interrupt import interruptible
+from crumple.load.site import Site
 from crumple.machine import alone
 from crumple.machine.capacity import raise_open_files
 from crumple.record import failures

@@ -16,7 +16,7 @@ from crumple.drawing.numerals import NARROW
 from crumple.drawing.redrawn import Redrawn, with_time_left
 from crumple.drawing.terminal import Terminal
 from crumple.find.level import Level
-from crumple.find.next_level import Outlook, Step
+from crumple.find.next_level import NextLevel, SearchOutlook
 from crumple.find.report import find_sentences
 from crumple.limit.finding import Finding, Said
 from crumple.words import cause_sentences
@@ -58,10 +58,10 @@ class DiagnoseView(Redrawn):
     def guessing(self, connections: int) -> None:
         """Show nothing: the first guess is part of the search."""
 
-    def planned(self, outlook: Outlook) -> None:
+    def planned(self, outlook: SearchOutlook) -> None:
         """Show nothing: the search has a budget of its own here."""
 
-    def trying(self, step: Step) -> None:
+    def trying(self, step: NextLevel) -> None:
         """Show the load on the bottom line."""
         self._doing = f"searching the breaking point: {find_sentences.load(step.load, True)}"
 

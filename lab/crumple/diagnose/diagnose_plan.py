@@ -48,7 +48,7 @@ _METHOD_AND_PATH = re.compile(r"(?:(?P<method>[A-Za-z]+)\s+)?(?P<path>/.*)")
 
 
 @dataclass(frozen=True)
-class Plan:
+class DiagnosisPlan:
     """One diagnosis as it is meant. `running` gives the server; `unwatched`: why its process is not known.
 
     `label`: what is looked at. `acts`: experiments may act on the server's own processes; `intervenes`: and
@@ -72,7 +72,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _DiagnosisRequests:
     """What is asked besides the work itself."""
 
     work: tuple[contract.RequestSpec, ...]
@@ -99,7 +99,7 @@ def split(words: Sequence[str], typed: Sequence[str]) -> tuple[str | None, tuple
     return (words[0] if words else None), command
 
 
-def of_url(url: str, flags: DiagnoseFlags) -> Plan:
+def of_url(url: str, flags: DiagnoseFlags) -> DiagnosisPlan:
     """Return the diagnosis of a server that runs already. Raises UsageError."""
     mistakes = Mistakes()
     resolved = mistakes.of(lambda: target.resolve(url, flags))
@@ -128,12 +128,12 @@ def of_url(url: str, flags: DiagnoseFlags) -> Plan:
         engine_spec.check_listening(resolved.target)
         yield _subject(resolved.target, asked, watched)
 
-    return Plan(resolved.url, meant, options.seed, running, unwatched)
+    return DiagnosisPlan(resolved.url, meant, options.seed, running, unwatched)
 
 
 def of_server(
     label: str, description: ServerDescription, workloads: Mapping[str, Workload], flags: DiagnoseFlags
-) -> Plan:
+) -> DiagnosisPlan:
     """Return the diagnosis of a server of the project, or its variant `label`.
 
     Raises UsageError and CrumpleError.
@@ -180,11 +180,11 @@ def of_server(
             seen = _subject(target, asked, replace(options, server_pid=server.pid))
             yield replace(seen, guarded=server.guarded)
 
-    plan = Plan(label, meant, options.seed, partial(running, settings))
+    plan = DiagnosisPlan(label, meant, options.seed, partial(running, settings))
     return _with(plan, meant_change, partial(running, changed))
 
 
-def of_command(command: tuple[str, ...], url: str | None, flags: DiagnoseFlags) -> Plan:
+def of_command(command: tuple[str, ...], url: str | None, flags: DiagnoseFlags) -> DiagnosisPlan:
     """Return the diagnosis of the server that a command starts. Raises UsageError.
 
     `url`: where it answers; None: on the port that it is given, at /.
@@ -218,16 +218,20 @@ def of_command(command: tuple[str, ...], url: str | None, flags: DiagnoseFlags) 
             yield replace(seen, guarded=server.guarded)
 
     port = int(resolved.target.address.rpartition(":")[2]) if resolved else None
-    plan = Plan(" ".join(change.filled(command, {})), meant, options.seed, partial(running, port, None))
+    plan = DiagnosisPlan(
+        " ".join(change.filled(command, {})), meant, options.seed, partial(running, port, None)
+    )
     return _with(plan, tried, partial(running, None, tried))
 
 
-def _with(plan: Plan, tried: Change | None, changed: Callable[[], AbstractContextManager[Subject]]) -> Plan:
+def _with(
+    plan: DiagnosisPlan, tried: Change | None, changed: Callable[[], AbstractContextManager[Subject]]
+) -> DiagnosisPlan:
     """Return the plan with a change to try; as it is, if there is none."""
     return plan if tried is None else replace(plan, change=tried, changed=changed)
 
 
-def _asked(flags: DiagnoseFlags, path: str) -> _Asked:
+def _asked(flags: DiagnoseFlags, path: str) -> _DiagnosisRequests:
     """Return what a server is asked at its paths; the work is at `path`. Raises UsageError."""
     mistakes = Mistakes()
     work = mistakes.of(lambda: load_plan.requests_of(flags, path, per_request=False))
@@ -236,7 +240,7 @@ def _asked(flags: DiagnoseFlags, path: str) -> _Asked:
     heavy = mistakes.of(lambda: _at("--heavy", flags.heavy, flags))
     mistakes.none()
     assert work
-    return _Asked(work, light or work[0], slow, heavy)
+    return _DiagnosisRequests(work, light or work[0], slow, heavy)
 
 
 def of_work_alone(flags: DiagnoseFlags) -> str:
@@ -269,7 +273,7 @@ def _at(name: str, text: str | None, flags: DiagnoseFlags) -> contract.RequestSp
 
 def _of_workloads(
     description: ServerDescription, workloads: Mapping[str, Workload], flags: DiagnoseFlags
-) -> _Asked:
+) -> _DiagnosisRequests:
     """Return what a server of the project is asked. Raises UsageError."""
     given = {"--slow": flags.slow, "--heavy": flags.heavy, "--light": flags.light}
     slow, heavy, light = (_at(name, path, flags) for name, path in given.items())
@@ -279,7 +283,7 @@ def _of_workloads(
         return workloads[name].request_with(parameters) if name in description.workloads else None
 
     lightest = light or workload((LIGHT, {})) or workloads[description.workloads[0]].request_with({})
-    return _Asked((lightest,), lightest, slow or workload(SLOW), heavy or workload(HEAVY))
+    return _DiagnosisRequests((lightest,), lightest, slow or workload(SLOW), heavy or workload(HEAVY))
 
 
 def _options(flags: DiagnoseFlags) -> Options:
@@ -304,7 +308,7 @@ def _objective(flags: DiagnoseFlags) -> Objective | None:
     return None if flags.no_search else objective.parse(flags.objective)
 
 
-def _subject(target: contract.Target, asked: _Asked, options: Options) -> Subject:
+def _subject(target: contract.Target, asked: _DiagnosisRequests, options: Options) -> Subject:
     cores = engine_spec.cores_of(options.server_pid) or tuple(facts.usable_cores())
     return Subject(
         target=target,

@@ -24,7 +24,7 @@ from crumple.diagnose import (
     seen_under_load,
 )
 from crumple.diagnose.beside_load import BesideLoad
-from crumple.diagnose.diagnose_plan import Plan
+from crumple.diagnose.diagnose_plan import DiagnosisPlan
 from crumple.diagnose.experimenting import Experimenting
 from crumple.diagnose.presence import Presence
 from crumple.diagnose.searching import CeilingOf
@@ -33,7 +33,7 @@ from crumple.engine import Engine
 from crumple.errors import EngineFailed, Interrupted, ServerLost
 from crumple.experiment.subject import Subject
 from crumple.find import search
-from crumple.find.search import Found
+from crumple.find.search import SearchResult
 from crumple.limit import first_line
 from crumple.limit.finding import Finding, Said
 from crumple.limit.remedy import Remedy
@@ -64,7 +64,7 @@ LIGHT_PER_S = 8.0
 ANSWERS_AGAIN_S = 45.0
 
 
-class Watcher(running.Watcher, search.Watcher, Protocol):
+class DiagnosisWatcher(running.StepWatcher, search.SearchWatcher, Protocol):
     """Receives the progress of a diagnosis and of its search."""
 
     def likely(self, said: Sequence[Said]) -> None:
@@ -91,10 +91,10 @@ class Diagnosis:
     `interrupted`: the user ended it, and it has what was measured before. `remedy`: a change that was tried.
     """
 
-    plan: Plan
+    plan: DiagnosisPlan
     subject: Subject
     seen: Observed
-    found: Found | None
+    found: SearchResult | None
     below: TrialRecord | None
     beyond: TrialRecord | None
     facts: ServerFacts | None
@@ -124,17 +124,19 @@ class Diagnosis:
         return None if record is None else stages.budget(record, at_rest.cores(self.seen.rest))
 
 
-def diagnose(plan: Plan, loader: Engine, ceiling: CeilingOf, watcher: Watcher, command: str) -> Diagnosis:
+def diagnose(
+    plan: DiagnosisPlan, loader: Engine, ceiling: CeilingOf, watcher: DiagnosisWatcher, command: str
+) -> Diagnosis:
     """Diagnose a server. `command`: what was typed.
 
     If interrupted, it returns what was measured before. Raises what starting the server raises, EngineFailed,
     CrumpleError if the server ends meanwhile, and Interrupted if nothing was measured.
     """
     began_s, began_unix_s = time.monotonic(), time.time()
-    course: _Course | None = None
+    course: _DiagnosisCourse | None = None
     try:
         with plan.running() as subject:
-            course = _Course(plan, subject, loader, ceiling, watcher, began_s)
+            course = _DiagnosisCourse(plan, subject, loader, ceiling, watcher, began_s)
             course.take()
             course.try_change()
     except Interrupted:
@@ -167,20 +169,20 @@ class _StandsStillError(Exception):
     """The server answers nothing any more, and why is known: there is nothing more to ask it."""
 
 
-class _Course:
+class _DiagnosisCourse:
     """A diagnosis in progress: what was found so far."""
 
     def __init__(
         self,
-        plan: Plan,
+        plan: DiagnosisPlan,
         subject: Subject,
         loader: Engine,
         ceiling: CeilingOf,
-        watcher: Watcher,
+        watcher: DiagnosisWatcher,
         began_s: float,
     ) -> None:
         self.subject = subject
-        self.found: Found | None = None
+        self.found: SearchResult | None = None
         self.below: TrialRecord | None = None
         self.beyond: TrialRecord | None = None
         self.facts: ServerFacts | None = None
@@ -198,7 +200,7 @@ class _Course:
         self._time = TimeLeft()
         run = running.runner(loader, self._presence.check)
         unchecked = running.runner(loader, lambda _: None)
-        self._observing = observe.Course(subject, run, watcher, self._time, unchecked, self._first_look)
+        self._observing = observe.Observation(subject, run, watcher, self._time, unchecked, self._first_look)
 
     @property
     def seen(self) -> Observed:

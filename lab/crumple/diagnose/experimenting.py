@@ -15,7 +15,7 @@ from crumple.cause.experiments import CauseExperiment, Permission
 from crumple.cause.hypotheses import causes
 from crumple.cause.hypothesis import Scene
 from crumple.cause.made import ExperimentMade
-from crumple.diagnose.running import Watcher
+from crumple.diagnose.running import StepWatcher
 from crumple.experiment import (
     asked_alone,
     crowd,
@@ -112,7 +112,7 @@ class Experimenting:
     left_s: Callable[[], float]
     settle: Callable[[], object]
     check: Callable[[], None]
-    watcher: Watcher
+    watcher: StepWatcher
     made: list[ExperimentMade] = field(default_factory=list)
 
     def make(self) -> None:

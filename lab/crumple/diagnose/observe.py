@@ -14,7 +14,7 @@ from functools import partial
 from crumple import contract
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.diagnose import instead, seen_under_load
-from crumple.diagnose.running import Run, Watcher
+from crumple.diagnose.running import Run, StepWatcher
 from crumple.diagnose.time_left import SETTLED_NEEDS_S, TimeLeft
 from crumple.experiment import bench, idle, idle_memory
 from crumple.experiment.bench import Bench
@@ -65,7 +65,7 @@ SETTLE_S_MAX = 12.0
 
 
 @dataclass
-class Course:
+class Observation:
     """An observation in progress. `subject`: what is observed, as it is asked; `seen`: all seen so far.
 
     `_run` puts a load on, and raises if the server is lost since. `_unchecked` does not look after it: while
@@ -75,7 +75,7 @@ class Course:
 
     subject: Subject
     _run: Run
-    _watcher: Watcher
+    _watcher: StepWatcher
     _time: TimeLeft = field(default_factory=TimeLeft)
     _unchecked: Run | None = None
     _first_look: Callable[[], None] = lambda: None

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from crumple import contract
 from crumple.cause import in_short
 from crumple.diagnose import looking, observe, running
-from crumple.diagnose.diagnose_plan import Plan
+from crumple.diagnose.diagnose_plan import DiagnosisPlan
 from crumple.diagnose.presence import Presence
-from crumple.diagnose.running import Run, Watcher
+from crumple.diagnose.running import Run, StepWatcher
 from crumple.engine import Engine
 from crumple.errors import CrumpleError
 from crumple.experiment import in_pairs, settling
@@ -42,7 +42,7 @@ class Diagnosed:
     connections: int
 
 
-def tried(plan: Plan, diagnosed: Diagnosed, loader: Engine, watcher: Watcher) -> Remedy:
+def tried(plan: DiagnosisPlan, diagnosed: Diagnosed, loader: Engine, watcher: StepWatcher) -> Remedy:
     """Return what the change of the plan came to; what prevents it is a problem of the remedy, no error.
 
     Raises Interrupted.
@@ -59,7 +59,7 @@ def tried(plan: Plan, diagnosed: Diagnosed, loader: Engine, watcher: Watcher) ->
     try:
         with plan.changed() as subject:
             run = running.runner(loader, Presence(subject, loader).check)
-            course = observe.Course(subject, run, watcher)
+            course = observe.Observation(subject, run, watcher)
             bench = course.work_alone()
             if bench is None:
                 return replace(remedy, problem="none of its requests was answered, one at a time")
@@ -101,7 +101,7 @@ def _compared(before: Bench, changed: Bench) -> BeforeAndAfter | None:
     return None if paired is None else compared(paired, rates[False], rates[True])
 
 
-def _then(course: observe.Course, run: Run, connections: int) -> tuple[Said, ...]:
+def _then(course: observe.Observation, run: Run, connections: int) -> tuple[Said, ...]:
     """Return what is said of the changed server by one load."""
     subject = course.subject
     record, _ = run(looking.spec(subject, contract.ClosedShapeSpec(connections=connections), LOOK_S), None)

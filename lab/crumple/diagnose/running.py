@@ -9,7 +9,7 @@ from crumple.load import canary
 from crumple.load.canary import LightRequests
 
 
-class Watcher(Protocol):
+class StepWatcher(Protocol):
     """Receives the progress of a diagnosis."""
 
     def doing(self, what: str) -> None:

@@ -6,14 +6,15 @@ from contextlib import contextmanager
 
 from crumple import contract, engine
 from crumple.contract import TrialRecord
-from crumple.diagnose.diagnose_plan import Plan
+from crumple.diagnose.diagnose_plan import DiagnosisPlan
 from crumple.engine import Engine
 from crumple.experiment.subject import Subject
 from crumple.find import conduct, search
-from crumple.find.search import Found, Place, Question, Site
+from crumple.find.search import SearchQuestion, SearchResult
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
 from crumple.load.lost import ServerProcess
 from crumple.load.objective import asked
+from crumple.load.site import NothingAnswered, RunningServer, Site
 from crumple.machine import facts
 from crumple.machine.ceiling import Ceiling
 from crumple.record import validity
@@ -26,21 +27,21 @@ CeilingOf = Callable[[TrialRecord], Ceiling | None]
 
 
 def found(
-    plan: Plan,
+    plan: DiagnosisPlan,
     subject: Subject,
     loader: Engine,
     ceiling: CeilingOf,
-    watcher: search.Watcher,
+    watcher: search.SearchWatcher,
     process: ServerProcess,
-) -> Found | None:
+) -> SearchResult | None:
     """Search the breaking point by rate; None: it was not asked for, or nothing was answered."""
     if plan.objective is None:
         return None
     limits = asked(plan.objective.terms)
 
     @contextmanager
-    def opened() -> Iterator[Place]:
-        yield Place(subject.target, subject.work, subject.options, process)
+    def opened() -> Iterator[RunningServer]:
+        yield RunningServer(subject.target, subject.work, subject.options, process)
 
     def assess(record: TrialRecord) -> Validity:
         return validity.assess(
@@ -53,7 +54,7 @@ def found(
 
     threads_most = max(1, len(facts.usable_cores()) // 2)
     site = Site(plan.label, opened, False, threads_most, (), assess)
-    question = Question(
+    question = SearchQuestion(
         objective=plan.objective,
         by="rate",
         budget_s=SEARCH_S,
@@ -72,10 +73,10 @@ def found(
 
     try:
         return conduct.find(question, site, run, time.monotonic, watcher)
-    except search.Unanswered:
+    except NothingAnswered:
         return None
 
 
-def held(found: Found) -> float | None:
+def held(found: SearchResult) -> float | None:
     """The load that the server held: the low end of the breaking point, or the highest that held."""
     return found.point.low if found.point is not None else found.highest_held

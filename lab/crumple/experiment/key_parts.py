@@ -34,14 +34,14 @@ _DIGITS, _LEAST = 3, 100
 
 
 @dataclass(frozen=True)
-class Part:
+class KeyPart:
     """A part of requests that may name a key, in words, and the requests with it varied."""
 
     name: str
     requests: tuple[RequestSpec, ...]
 
 
-def parts(requests: Sequence[RequestSpec]) -> tuple[Part, ...]:
+def parts(requests: Sequence[RequestSpec]) -> tuple[KeyPart, ...]:
     """Return the parts that may name a key. Requests without that part stay as they are.
 
     None of a request that varies already: what its user wants varied is.
@@ -49,7 +49,7 @@ def parts(requests: Sequence[RequestSpec]) -> tuple[Part, ...]:
     varied = [dict(_varied(each)) for each in requests]
     names = dict.fromkeys(name for each in varied for name in each)
     return tuple(
-        Part(name, tuple(found.get(name, plain) for plain, found in zip(requests, varied, strict=True)))
+        KeyPart(name, tuple(found.get(name, plain) for plain, found in zip(requests, varied, strict=True)))
         for name in names
     )
 

@@ -29,7 +29,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)
-class Thread:
+class ServerThread:
     """One thread of the server. `cpu_ns`: its CPU time under a load."""
 
     pid: int
@@ -38,7 +38,7 @@ class Thread:
     cpu_ns: int
 
 
-def stopped(bench: Bench, threads: Sequence[Thread]) -> LoadPairs | Refused:
+def stopped(bench: Bench, threads: Sequence[ServerThread]) -> LoadPairs | Refused:
     """Return what it does to the throughput that one of these is stopped, in each pair the next."""
     if not threads:
         return Refused("there is no such thread")
@@ -53,7 +53,7 @@ def process_stopped(bench: Bench, pids: Sequence[int]) -> LoadPairs | Refused:
     return held_pairs.told(bench, lambda number: holding.process(pids[number % len(pids)]))
 
 
-def seen(bench: Bench) -> tuple[Thread, ...]:
+def seen(bench: Bench) -> tuple[ServerThread, ...]:
     """Put a load on; return the threads that were there before and after it, the busiest first."""
     pid = bench.subject.pid
     if pid is None:
@@ -62,19 +62,19 @@ def seen(bench: Bench) -> tuple[Thread, ...]:
     bench.record()
     after = at_rest.cpu_ns(pid)
     found = [
-        Thread(process, tid, _name(process, tid), used_ns - before[process, tid])
+        ServerThread(process, tid, _name(process, tid), used_ns - before[process, tid])
         for (process, tid), used_ns in after.items()
         if (process, tid) in before
     ]
     return tuple(sorted(found, key=lambda each: each.cpu_ns, reverse=True))
 
 
-def busiest(threads: Sequence[Thread]) -> tuple[Thread, ...]:
+def busiest(threads: Sequence[ServerThread]) -> tuple[ServerThread, ...]:
     """The one that used most CPU time, of threads as `seen`; of none: none."""
     return tuple(each for each in threads[:1] if each.cpu_ns)
 
 
-def alike(threads: Sequence[Thread]) -> tuple[Thread, ...]:
+def alike(threads: Sequence[ServerThread]) -> tuple[ServerThread, ...]:
     """The most threads of one process that have one name, but for numbers, and used alike CPU time.
 
     The first thread of a process, which often feeds the others and has their name, is none of them.
@@ -90,22 +90,22 @@ def alike(threads: Sequence[Thread]) -> tuple[Thread, ...]:
         ]
         for at, least in enumerate(used)
     ]
-    found: list[Thread] = max(groups, key=len, default=[])
+    found: list[ServerThread] = max(groups, key=len, default=[])
     return tuple(found)
 
 
-def alike_processes(threads: Sequence[Thread]) -> tuple[int, ...]:
+def alike_processes(threads: Sequence[ServerThread]) -> tuple[int, ...]:
     """The most processes that have one name, but for numbers, and used alike CPU time, if there are two."""
     whole: dict[int, int] = {}
     for each in threads:
         whole[each.pid] = whole.get(each.pid, 0) + each.cpu_ns
     # As threads of one process, so that they are compared in the same way.
-    as_threads = [Thread(0, pid, _name(pid, pid), used_ns) for pid, used_ns in whole.items()]
+    as_threads = [ServerThread(0, pid, _name(pid, pid), used_ns) for pid, used_ns in whole.items()]
     found = alike(as_threads)
     return tuple(each.tid for each in found) if len(found) > 1 else ()
 
 
-def _kind(thread: Thread) -> tuple[int, str]:
+def _kind(thread: ServerThread) -> tuple[int, str]:
     return thread.pid, _NUMBER.sub("", thread.name)
 
 

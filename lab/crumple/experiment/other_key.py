@@ -12,14 +12,14 @@ for each of the `KEYS` keys, as a session store does until it expires; there are
 from crumple import contract
 from crumple.experiment import in_pairs
 from crumple.experiment.bench import Bench
-from crumple.experiment.key_parts import Part
+from crumple.experiment.key_parts import KeyPart
 from crumple.observation.outcome import OtherKey
 
 # One at a time, before: do keys like this one exist, and does the request take as long?
 ALONE_REQUESTS, ALONE_WITHIN_S = 20, 4.0
 
 
-def varied(bench: Bench, part: Part) -> OtherKey | None:
+def varied(bench: Bench, part: KeyPart) -> OtherKey | None:
     """Return what came of it; None: such requests are not answered as the others are."""
     as_it_is_s, varied_s = _alone_s(bench, bench.subject.work), _alone_s(bench, part.requests)
     if as_it_is_s is None or varied_s is None:

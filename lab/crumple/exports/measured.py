@@ -20,7 +20,7 @@ from crumple.record.validity import Validity
 from crumple.results import restored
 from crumple.results.load_trial import stored_trial
 from crumple.results.result_store import REPORT
-from crumple.results.selection import Entry
+from crumple.results.selection import StoredEntry
 from crumple.run.store import RunStore
 from crumple.stats.interval import Interval
 from crumple.versus.letters import FIRST, TWIN
@@ -110,7 +110,7 @@ def column(metric: str) -> str:
     return metric + ENDS.get(METRICS[metric].unit, "")
 
 
-def measure(entry: Entry) -> Measured:
+def measure(entry: StoredEntry) -> Measured:
     """Return what an entry measured. Raises NotStored."""
     if entry.is_run:
         return _of_run(RunStore(entry.path))
@@ -120,7 +120,7 @@ def measure(entry: Entry) -> Measured:
     return _OF_KINDS[found.kind](found, entry)
 
 
-def of_load(found: LoadDocument, entry: Entry) -> Measured:
+def of_load(found: LoadDocument, entry: StoredEntry) -> Measured:
     """Return what a load measured; no figures if the server was lost in it."""
     # Over the whole load, as the record has them: of none if the server was lost in it.
     seen = None
@@ -148,7 +148,7 @@ def _figures(seen: Figures | None) -> Iterator[ExportedFigure]:
             yield ExportedFigure("", name, metric.title, metric.unit, metric.better, value)
 
 
-def _of_search(found: FindDocument, entry: Entry) -> Measured:
+def _of_search(found: FindDocument, entry: StoredEntry) -> Measured:
     unit = "requests/s" if found.by == "rate" else "connections"
     return Measured(
         name=entry.name,
@@ -163,7 +163,7 @@ def _of_search(found: FindDocument, entry: Entry) -> Measured:
     )
 
 
-def _of_diagnosis(found: DiagnoseDocument, entry: Entry) -> Measured:
+def _of_diagnosis(found: DiagnoseDocument, entry: StoredEntry) -> Measured:
     looked = (("below", found.below), ("beyond", found.beyond))
     valid = Validity("valid", (), ())
     return Measured(
@@ -183,7 +183,7 @@ def _of_diagnosis(found: DiagnoseDocument, entry: Entry) -> Measured:
     )
 
 
-def _of_versions(found: VersusDocument, entry: Entry) -> Measured:
+def _of_versions(found: VersusDocument, entry: StoredEntry) -> Measured:
     return Measured(
         name=entry.name,
         kind=found.kind,
@@ -200,7 +200,7 @@ def _of_versions(found: VersusDocument, entry: Entry) -> Measured:
     )
 
 
-_OF_KINDS: Mapping[str, Callable[[Any, Entry], Measured]] = {
+_OF_KINDS: Mapping[str, Callable[[Any, StoredEntry], Measured]] = {
     "load": of_load,
     "find": _of_search,
     "diagnose": _of_diagnosis,

@@ -16,13 +16,14 @@ from crumple.errors import Interrupted
 from crumple.find import breaking_point, limited, next_level, watch
 from crumple.find import level as levels
 from crumple.find.level import Level
-from crumple.find.next_level import Aim, Step, Stop, Tried
-from crumple.find.search import By, Ending, Found, Guess, Place, Question, Site, Unanswered, Watcher
+from crumple.find.next_level import Aim, NextLevel, Stop, Tried
+from crumple.find.search import By, Ending, Guess, SearchQuestion, SearchResult, SearchWatcher
 from crumple.find.seen import Base
 from crumple.find.watch import Watch
 from crumple.load import engine_spec, load_options, lost
 from crumple.load.load_shape import ArrivalKind
 from crumple.load.lost import CRAWLS_TIMES
+from crumple.load.site import NothingAnswered, RunningServer, Site
 from crumple.machine import facts
 from crumple.record import histogram, outage
 from crumple.record.loss import Lost
@@ -60,18 +61,18 @@ Run = Callable[[TrialSpec, Callable[[ProgressLine], None], EndEarly], TrialRecor
 
 
 def find(
-    question: Question,
+    question: SearchQuestion,
     site: Site,
     run: Run,
     clock: Callable[[], float],
-    watcher: Watcher,
+    watcher: SearchWatcher,
     began_s: float | None = None,
-) -> Found:
+) -> SearchResult:
     """Run the search and return its result. `clock`: seconds; the budget counts from `began_s`, or this call.
 
     If interrupted, it returns the levels that were over. Raises Unanswered, and what `site` and `run` raise.
     """
-    course = _Course(question, site, run, clock, watcher, clock() if began_s is None else began_s)
+    course = _SearchCourse(question, site, run, clock, watcher, clock() if began_s is None else began_s)
     try:
         while course.ending is None:
             course.begin_start()
@@ -83,14 +84,14 @@ def find(
 
 
 @dataclass
-class _Course:
+class _SearchCourse:
     """The state of a search."""
 
-    _question: Question
+    _question: SearchQuestion
     _site: Site
     _run: Run
     _clock: Callable[[], float]
-    _watcher: Watcher
+    _watcher: SearchWatcher
     _began_s: float
 
     def __post_init__(self) -> None:
@@ -104,7 +105,7 @@ class _Course:
         self._alone_s = 0.0
         self._is_planned = False
         self._levels: list[Level] = []
-        self._pending: Step | None = None
+        self._pending: NextLevel | None = None
         self._loads_put_on = 0
         self._start = -1
         # The last load that is judged: the guess, or a level.
@@ -119,7 +120,7 @@ class _Course:
         self._start_began_s = self._clock()
         self._watcher.starting(self._start)
 
-    def use(self, place: Place) -> None:
+    def use(self, place: RunningServer) -> None:
         """Run levels on a start until the search needs another start, or is over."""
         self._opening_s = max(self._opening_s, self._clock() - self._start_began_s)
         settle_s = self._question.warm_up_s
@@ -154,7 +155,7 @@ class _Course:
             if not goes_on:
                 return
 
-    def found(self) -> Found:
+    def found(self) -> SearchResult:
         """Return the result of the search, which must be over."""
         assert self.ending is not None
         server = next_level.of_server(self._tried())
@@ -166,7 +167,7 @@ class _Course:
             point = breaking_point.on_a_calm_machine(breaks, server, self._arrivals, self._calm)
         if self._question.by == "rate":
             point = limited.point(point, self._levels, self._question.objective.terms)
-        return Found(
+        return SearchResult(
             ending="disturbed" if breaks and not point and self.ending == "found" else self.ending,
             levels=tuple(self._levels),
             point=point,
@@ -183,7 +184,7 @@ class _Course:
     def _arrivals(self) -> float | None:
         return VARIATION[self._question.arrivals] if self._question.by == "rate" else None
 
-    def _next_step(self) -> Step | None:
+    def _next_step(self) -> NextLevel | None:
         step = next_level.next_step(self._tried(), self._left_s(), self._aim())
         if isinstance(step, Stop):
             self.ending = step.ending
@@ -237,7 +238,7 @@ class _Course:
     def _besides_s(self) -> float:
         return max(self._beside_s[-BESIDE_OF:])
 
-    def _guessed(self, place: Place) -> Guess | None:
+    def _guessed(self, place: RunningServer) -> Guess | None:
         """Make the first guess; None: the server was lost meanwhile. Raises Unanswered."""
         connections = min(GUESS_CONNECTIONS, self._question.connections_most)
         self._watcher.guessing(connections)
@@ -257,13 +258,13 @@ class _Course:
         median_ns = histogram.decoded(record.histograms.response_time).quantile_ns(0.5)
         return Guess(record.outcomes.ok, record.measured_ns / 1e9, connections, median_ns)
 
-    def _never_answers(self, place: Place, record: TrialRecord) -> None:
+    def _never_answers(self, place: RunningServer, record: TrialRecord) -> None:
         """End the search, as nothing was ever answered. Raises Unanswered, unless the process says why."""
         if place.process.ended() is None and not place.process.is_stopped():
-            raise Unanswered(record)
+            raise NothingAnswered(record)
         self._lose(place, None, 0.0)
 
-    def _try(self, step: Step, place: Place, settle_s: float) -> None:
+    def _try(self, step: NextLevel, place: RunningServer, settle_s: float) -> None:
         self._watcher.trying(step)
         stop = contract.DurationStopSpec(duration_s=step.measure_s)
         end_early = EndEarly()
@@ -279,14 +280,14 @@ class _Course:
         self._levels.append(levels.watched(seen, record, len(cores), elsewhere, place.rest))
         self._watcher.tried(self._levels[-1], self._left_s())
 
-    def _answers_expected(self, step: Step) -> float:
+    def _answers_expected(self, step: NextLevel) -> float:
         """The most answers that a level can have."""
         if self._question.by == "rate":
             return step.load * step.measure_s
         per_s = max((each.throughput_per_s for each in self._levels), default=float("inf"))
         return per_s * step.measure_s
 
-    def _goes_on(self, place: Place) -> bool:
+    def _goes_on(self, place: RunningServer) -> bool:
         """Whether this start can run another level, now or after some time."""
         assert self._judged is not None
         level = self._levels[-1]
@@ -298,7 +299,7 @@ class _Course:
             return True
         return self._recovers(place)
 
-    def _recovers(self, place: Place) -> bool:
+    def _recovers(self, place: RunningServer) -> bool:
         """Wait until a request is answered about as fast as without a load; False: the server is lost."""
         began_s = self._clock()
         # A server that answers nothing is waited for even when the budget is over: else it would not be known
@@ -330,7 +331,7 @@ class _Course:
         ceased = not self._judged.outcomes.ok or outage.of(self._judged) is not None
         return ceased and 1e9 * self._alone_s > CRAWLS_TIMES * self._calm_ns()
 
-    def _lose(self, place: Place, last: TrialRecord | None, silent_s: float | None) -> None:
+    def _lose(self, place: RunningServer, last: TrialRecord | None, silent_s: float | None) -> None:
         """End the search, as the server is lost. `last`: the last request that was sent alone.
 
         `silent_s`: how long nothing was answered as expected; None: it crawls.
@@ -350,7 +351,7 @@ class _Course:
         )
         self._end_lost(found)
 
-    def _answers_again(self, place: Place) -> bool:
+    def _answers_again(self, place: RunningServer) -> bool:
         """Whether something has started the server again, whose process has ended."""
         within_s = lost.RESTARTS_S if place.process.may_return else 0.0
         if not lost.listens_again(place.target, within_s):
@@ -377,7 +378,7 @@ class _Course:
             return 0.0
         return min(waiting / per_s, self._durations.longest_s) if per_s else self._durations.longest_s
 
-    def _looks_at(self, place: Place) -> Base | None:
+    def _looks_at(self, place: RunningServer) -> Base | None:
         """Measure the response times of requests sent one by one."""
         within_s = min(CALM_ANSWERS * self._alone_s, CALM_BUDGET_SHARE * self._question.budget_s)
         stop = contract.RequestsStopSpec(requests=CALM_REQUESTS, within_s=max(CALM_S, within_s))
@@ -395,7 +396,7 @@ class _Course:
             medians.append(self._calm.median_s * 1e9)
         return max(CALM_NS_MIN, CALM_FACTOR * min(medians)) if medians else float("inf")
 
-    def _shape(self, step: Step) -> contract.ShapeSpec:
+    def _shape(self, step: NextLevel) -> contract.ShapeSpec:
         if self._question.by == "connections":
             return self._closed(round(step.load))
         rate = contract.RateSpec(from_per_s=step.load, to_per_s=step.load, duration_s=step.measure_s)
@@ -410,7 +411,7 @@ class _Course:
 
     def _put_on(
         self,
-        place: Place,
+        place: RunningServer,
         shape: contract.ShapeSpec,
         stop: contract.StopSpec,
         warm_up_s: float | None,

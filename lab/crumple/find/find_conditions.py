@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from crumple.find.report import find_sentences
 from crumple.find.report.find_figures import SearchFigures
-from crumple.find.search import Found
+from crumple.find.search import SearchResult
 from crumple.gate import condition
 from crumple.gate.condition import Condition, FigureKind, FigureSeen, NoFigure, Outcome
 
@@ -20,7 +20,7 @@ def outcomes(asked: Sequence[Condition], finding: SearchFigures) -> tuple[Outcom
     return tuple(condition.outcome(each, _seen(each, finding)) for each in asked)
 
 
-def breaking_point(found: Found, said: str, none: str) -> Sequence[FigureSeen] | NoFigure:
+def breaking_point(found: SearchResult, said: str, none: str) -> Sequence[FigureSeen] | NoFigure:
     """Return the breaking point with its interval; if all loads held, that it lies above the highest.
 
     `said`: it in words; `none`: why there is none.

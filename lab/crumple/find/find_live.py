@@ -12,7 +12,7 @@ from crumple.drawing.numerals import NARROW
 from crumple.drawing.redrawn import BottomLine
 from crumple.drawing.terminal import Terminal
 from crumple.find.level import Level
-from crumple.find.next_level import Outlook, Step
+from crumple.find.next_level import NextLevel, SearchOutlook
 from crumple.find.report import find_sentences as say
 from crumple.find.report.level_sentences import verdict
 from crumple.find.search import By
@@ -37,11 +37,11 @@ class FindView(BottomLine):
         asking = "each asking again at once, for a first guess"
         self._say(f"{numerals.count(connections, 'connection')}, {asking}")
 
-    def planned(self, outlook: Outlook) -> None:
+    def planned(self, outlook: SearchOutlook) -> None:
         """Print the outlook on a line that stays."""
         self._line(Text(say.outlook(outlook, self._budget_s).replace(NARROW, " "), style="dim"))
 
-    def trying(self, step: Step) -> None:
+    def trying(self, step: NextLevel) -> None:
         """Show the load on the bottom line."""
         self._say(f"{step.purpose}  {say.load(step.load, self._by_rate)}")
 

@@ -13,7 +13,7 @@ from crumple import contract
 from crumple.contract import TrialRecord
 from crumple.errors import Mistakes, UsageError
 from crumple.find.find_flags import FindFlags
-from crumple.find.search import By, Place, Question, Site
+from crumple.find.search import By, SearchQuestion
 from crumple.load import (
     engine_spec,
     flag_files,
@@ -33,6 +33,7 @@ from crumple.load.load_flags import RequestFlags, TargetFlags
 from crumple.load.load_options import Options
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
 from crumple.load.objective import asked
+from crumple.load.site import RunningServer, Site
 from crumple.load.target import Resolved
 from crumple.machine import at_rest, capacity, facts
 from crumple.machine.capacity import Placement
@@ -59,7 +60,7 @@ CONNECTIONS_CLOSED_MAX = 10_000
 class UrlPlan:
     """A search on a URL, whichever process answers there."""
 
-    question: Question
+    question: SearchQuestion
     resolved: Resolved
     requests: tuple[contract.RequestSpec, ...]
     options: Options
@@ -72,7 +73,7 @@ class ServerPlan:
     `workload` None: a path is asked for instead, and its answer is not known beforehand.
     """
 
-    question: Question
+    question: SearchQuestion
     description: ServerDescription
     label: str
     workload: Workload | None
@@ -133,7 +134,7 @@ def of_server(
 
 def _shared(
     flags: FindFlags, to: contract.Target | None, mistakes: Mistakes
-) -> tuple[Options | None, Question | None]:
+) -> tuple[Options | None, SearchQuestion | None]:
     options = mistakes.of(lambda: load_options.options_of(flags, facts.usable_cores()))
     question = mistakes.of(lambda: _question(flags, to, options))
     mistakes.of(lambda: habit_flags.check(flags))
@@ -142,7 +143,7 @@ def _shared(
     return options, question
 
 
-def _question(flags: FindFlags, to: contract.Target | None, options: Options | None) -> Question:
+def _question(flags: FindFlags, to: contract.Target | None, options: Options | None) -> SearchQuestion:
     mistakes = Mistakes()
     meant = mistakes.of(lambda: objective.parse(flags.objective))
     by = mistakes.of(lambda: _by(flags.by))
@@ -169,7 +170,7 @@ def _question(flags: FindFlags, to: contract.Target | None, options: Options | N
     most = mistakes.of(lambda: _connections_most(by or "rate", flags.connections, threads, to))
     mistakes.none()
     assert meant and by and budget_s and arrivals and most
-    return Question(
+    return SearchQuestion(
         objective=meant,
         by=by,
         budget_s=budget_s,
@@ -194,10 +195,10 @@ def site_of_url(plan: UrlPlan, ceiling: CeilingOf) -> Site:
     options, pid = load_options.reading(plan.options, plan.resolved), plan.options.server_pid
 
     @contextmanager
-    def opened() -> Iterator[Place]:
+    def opened() -> Iterator[RunningServer]:
         rest = at_rest.look(pid) if pid is not None else None
         target = plan.resolved.target
-        yield Place(target, plan.requests, options, lost.process(pid), rest)
+        yield RunningServer(target, plan.requests, options, lost.process(pid), rest)
 
     def assess(record: TrialRecord) -> Validity:
         return validity.assess(
@@ -229,7 +230,7 @@ def site_of_server(plan: ServerPlan, built: Built, ceiling: CeilingOf) -> Site:
     limits = asked(plan.question.objective.terms)
 
     @contextmanager
-    def opened() -> Iterator[Place]:
+    def opened() -> Iterator[RunningServer]:
         with checked_start.started(
             built,
             cores=cores.server,
@@ -239,7 +240,7 @@ def site_of_server(plan: ServerPlan, built: Built, ceiling: CeilingOf) -> Site:
         ) as running:
             target = contract.Target(address=running.address, host=running.address)
             watched = replace(options, server_pid=running.pid, stages=True, tasks=True, dependencies=True)
-            yield Place(target, plan.requests, watched, lost.process(running.pid, running.guarded))
+            yield RunningServer(target, plan.requests, watched, lost.process(running.pid, running.guarded))
 
     def assess(record: TrialRecord) -> Validity:
         return validity.assess(

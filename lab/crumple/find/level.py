@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from crumple.contract import OpenShapeSpec, Outcomes, TrialRecord
-from crumple.find.next_level import Purpose, Step
+from crumple.find.next_level import NextLevel, Purpose
 from crumple.find.seen import Base, Judged, LevelOutcome, PartEvidence
-from crumple.find.watch import Course, Watch
+from crumple.find.watch import ShareWatch, Watch
 from crumple.load.engine_spec import connections_of
 from crumple.load.objective import Objective, Term, asked
 from crumple.load.report.parts_of_documents import TimeField
@@ -44,7 +44,7 @@ BASE_ANSWERS_MIN = 20
 
 
 @dataclass(frozen=True)
-class Part:
+class PartResult:
     """The result of one part of the objective; `value` and `limit`: in ns, a share, or per second.
 
     `name`: as written, or KEEPS_UP. `holds` None: not decided. `known`: requests of which it is known
@@ -82,7 +82,7 @@ class Level:
     start: int
     purpose: Purpose
     outcome: LevelOutcome
-    parts: tuple[Part, ...]
+    parts: tuple[PartResult, ...]
     word: str
     problems: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -114,7 +114,7 @@ class Level:
     evidence: tuple[PartEvidence, ...] = field(default=(), repr=False)
 
     @property
-    def broken(self) -> tuple[Part, ...]:
+    def broken(self) -> tuple[PartResult, ...]:
         """The parts that did not hold. A time that requests missed because they failed is none of them."""
         broke = [part for part in self.parts if part.holds is False]
         failed = next((part for part in self.parts if part.quantity == "failed"), None)
@@ -163,7 +163,7 @@ class Level:
 
 
 def level(
-    step: Step, start: int, record: TrialRecord, objective: Objective, watch: Watch, judged: Validity
+    step: NextLevel, start: int, record: TrialRecord, objective: Objective, watch: Watch, judged: Validity
 ) -> Level:
     """Return the level that `watch` saw run, from its record; `judged`: the validity of that record.
 
@@ -246,26 +246,26 @@ def base(record: TrialRecord, answers_min: int) -> Base | None:
     return Base(times.quantile_ns(0.5) / 1e9, square / mean_ns**2, mean_s=mean_ns / 1e9)
 
 
-def _part(term: Term, course: Course | None, record: TrialRecord) -> Part:
+def _part(term: Term, course: ShareWatch | None, record: TrialRecord) -> PartResult:
     value = term.value(record)
     if course is None:
-        return Part(str(term), term.quantity, term.limit, value, term.holds(record))
+        return PartResult(str(term), term.quantity, term.limit, value, term.holds(record))
     holds = {"yes": True, "no": False, "open": None}[course.holds]
     seen = course.counted
-    return Part(str(term), term.quantity, term.limit, value, holds, seen.known, seen.against)
+    return PartResult(str(term), term.quantity, term.limit, value, holds, seen.known, seen.against)
 
 
-def _kept_up(record: TrialRecord, grew: int) -> tuple[Part, ...]:
+def _kept_up(record: TrialRecord, grew: int) -> tuple[PartResult, ...]:
     """In an open shape: whether the backlog grew no more than chance allows."""
     if not isinstance(record.spec.shape, OpenShapeSpec) or not record.scheduled:
         return ()
     limit = GROWTH_SHARE_MAX + GROWTH_ROOTS / math.sqrt(record.scheduled)
     value = max(0, grew) / record.scheduled
-    return (Part(KEEPS_UP, "backlog", limit, value, value <= limit),)
+    return (PartResult(KEEPS_UP, "backlog", limit, value, value <= limit),)
 
 
 def _outcome(
-    parts: tuple[Part, ...], objective: Objective, record: TrialRecord, judged: Validity, watch: Watch
+    parts: tuple[PartResult, ...], objective: Objective, record: TrialRecord, judged: Validity, watch: Watch
 ) -> LevelOutcome:
     """Return what the level shows of the server, whatever the engine did.
 
@@ -285,7 +285,7 @@ def _outcome(
     return _by_wrong_answers(objective, record)
 
 
-def _said(parts: tuple[Part, ...], watch: Watch) -> LevelOutcome:
+def _said(parts: tuple[PartResult, ...], watch: Watch) -> LevelOutcome:
     answers = [part.holds for part in parts]
     if False in answers:
         return "broke"
@@ -327,7 +327,7 @@ def _grew(record: TrialRecord) -> int:
     return left - record.histograms.carried_over.count
 
 
-def _unless_late(part: Part, record: TrialRecord) -> Part:
+def _unless_late(part: PartResult, record: TrialRecord) -> PartResult:
     """Return a part without what a late engine may have caused: requests that were too slow or not sent."""
     if part.holds:
         return part
@@ -339,7 +339,7 @@ def _unless_late(part: Part, record: TrialRecord) -> Part:
 
 
 def _by_others(
-    parts: tuple[Part, ...], objective: Objective, record: TrialRecord, others: Disturbance
+    parts: tuple[PartResult, ...], objective: Objective, record: TrialRecord, others: Disturbance
 ) -> frozenset[str]:
     """Return the parts that may have come out as they did because of what others took."""
     found = {str(term) for term in objective.terms if term.by_others(record, others)}
@@ -351,7 +351,7 @@ def _by_others(
 
 
 def _evidence(
-    parts: tuple[Part, ...], watch: Watch, record: TrialRecord, by_others: Collection[str]
+    parts: tuple[PartResult, ...], watch: Watch, record: TrialRecord, by_others: Collection[str]
 ) -> tuple[PartEvidence, ...]:
     settled_s = record.warm_up_ns / 1e9
     told = {part.name for part in parts if part.known}

@@ -40,7 +40,7 @@ class Durations:
 
 
 @dataclass(frozen=True)
-class Outlook:
+class SearchOutlook:
     """What the budget can reach: about `levels` levels of `least_s` to `most_s` each, at that load.
 
     `load` None: it is not known yet how many answers a level has.
@@ -66,7 +66,7 @@ def durations(objective: Objective, budget_s: float) -> Durations:
 
 def outlook(
     objective: Objective, planned: Durations, load: float | None, left_s: float, beside_s: float
-) -> Outlook:
+) -> SearchOutlook:
     """Return what the budget can reach.
 
     `load`: the first, in requests per second; `beside_s`: the time that a level takes besides measuring.
@@ -74,7 +74,7 @@ def outlook(
     held_s = planned.longest_s if load is None else _held_s(objective, planned, load)
     # Levels that break end sooner.
     levels = left_s / (HELD_SHARE * held_s + planned.settle_s + beside_s)
-    return Outlook(max(1, int(levels)), load, LEAST_S, planned.longest_s)
+    return SearchOutlook(max(1, int(levels)), load, LEAST_S, planned.longest_s)
 
 
 def _held_s(objective: Objective, planned: Durations, load: float) -> float:
@@ -140,7 +140,7 @@ BALANCES = 6.0
 
 
 @dataclass(frozen=True)
-class Step:
+class NextLevel:
     """A level to try. `measure_s`: its longest, `least_s` its shortest measured phase if it holds.
 
     `afresh`: on a new start.
@@ -210,7 +210,7 @@ class Aim:
     seed: int
 
 
-def next_step(tried: Sequence[Tried], left_s: float, aim: Aim) -> Step | Stop:
+def next_step(tried: Sequence[Tried], left_s: float, aim: Aim) -> NextLevel | Stop:
     """Return the next level, which takes no longer than `left_s`, or how the search ends."""
     return _Search(tried, left_s, aim).next()
 
@@ -234,7 +234,7 @@ class _Search:
         self._broke = [each for each in self._levels if not each.held and not each.is_limited]
         self._limited = [each for each in self._levels if each.is_limited]
 
-    def next(self) -> Step | Stop:
+    def next(self) -> NextLevel | Stop:
         if self._tried and self._wants_another_look(self._tried[-1]):
             return self._if_time(self._tried[-1].load, self._tried[-1].purpose)
         if not self._levels:
@@ -265,7 +265,7 @@ class _Search:
         there = [each for each in self._tried if each.load == last.load]
         return last.is_limited and last.purpose != "repeat" and len(there) < LIMITED_MIN
 
-    def _up(self) -> Step | Stop:
+    def _up(self) -> NextLevel | Stop:
         top = max(each.load for each in self._held)
         if top >= self._aim.highest:
             decided = any(each.load >= top and each.judged.outcome == "held" for each in self._held)
@@ -273,7 +273,7 @@ class _Search:
         step = self._aim.step_up if len(self._held) < GUESS_TRUSTED else self._aim.step_up**2
         return self._if_time(min(self._aim.highest, top * step), "bracket")
 
-    def _down(self) -> Step | Stop:
+    def _down(self) -> NextLevel | Stop:
         stopped = [*self._broke, *self._limited]
         # Several levels together show what one cannot, so the search goes far below the first in any case.
         first = stopped[0].load
@@ -322,7 +322,7 @@ class _Search:
         # No load above the engine's limit is worth a try, so every load that did not hold marks it.
         return narrowed([(each.load, each.held) for each in self._levels], RESOLVED_SHARE)
 
-    def _engines_limit(self) -> Step | Stop:
+    def _engines_limit(self) -> NextLevel | Stop:
         low, middle, high = self._engines_edge()
         if math.log(high / low) > ENGINE_RESOLUTION and not (self._aim.whole and high - low < 1):
             return self._if_time(middle, "bisect")
@@ -332,7 +332,7 @@ class _Search:
             return Stop("engine")
         return self._if_time(min(limited), "repeat")
 
-    def _around(self, found: Binding) -> Step | Stop:
+    def _around(self, found: Binding) -> NextLevel | Stop:
         """A level around the edge; on a new start if the present one had its share and there is time."""
         posterior = found.posterior
         interval = posterior.interval
@@ -361,11 +361,11 @@ class _Search:
         level_s = self._measure_s(load) + self._aim.around_s
         return self._aim.start_s + LEVELS_A_START * level_s <= self._left_s
 
-    def _if_time(self, load: float, purpose: Purpose, afresh: bool = False) -> Step | Stop:
+    def _if_time(self, load: float, purpose: Purpose, afresh: bool = False) -> NextLevel | Stop:
         load = min(self._aim.highest, max(self._aim.lowest, round(load) if self._aim.whole else load))
         measure_s, left_s = self._measure_s(load), self._left_s - self._aim.around_s
         if left_s >= SHORTENED_MIN * measure_s:
-            return Step(load, min(measure_s, left_s), purpose, afresh, min(left_s, self._least_s(load)))
+            return NextLevel(load, min(measure_s, left_s), purpose, afresh, min(left_s, self._least_s(load)))
         if self._held and (self._broke or self._limited):
             return Stop("engine" if self._engine_gave_in(self._binding()) else "found")
         return Stop("budget")

@@ -88,7 +88,7 @@ class PartEvidence:
         return self.share > self.limit
 
 
-class _Block(NamedTuple):
+class _AnswerBlock(NamedTuple):
     known: int
     against: int
 
@@ -128,17 +128,17 @@ def _occasions_alone(ticks: Sequence[Tick]) -> int | None:
     return sum(each.against for each in inner) + sum(each.against > 0 for each in ends)
 
 
-def _blocks(ticks: Sequence[Tick], number: int) -> list[_Block]:
+def _blocks(ticks: Sequence[Tick], number: int) -> list[_AnswerBlock]:
     """Return each of `number` equal parts of a level, without parts that have none known."""
     length_s, known, against = ticks[-1].end_s, [0] * number, [0] * number
     for tick in ticks:
         at = min(number - 1, int((tick.end_s - 1e-9) / length_s * number))
         known[at] += tick.known
         against[at] += tick.against
-    return [_Block(*each) for each in zip(known, against, strict=True) if each[0]]
+    return [_AnswerBlock(*each) for each in zip(known, against, strict=True) if each[0]]
 
 
-def _excess(blocks: Sequence[_Block]) -> float | None:
+def _excess(blocks: Sequence[_AnswerBlock]) -> float | None:
     """Return the squared excess over the variance of independent answers, summed over blocks."""
     share = sum(each.against for each in blocks) / sum(each.known for each in blocks)
     if not 0 < share < 1:

@@ -12,7 +12,7 @@ from statistics import median
 
 from crumple.contract import MeasuredSoFar, Outcomes, ProgressLine, TrialRecord
 from crumple.find import seen
-from crumple.find.next_level import Step
+from crumple.find.next_level import NextLevel
 from crumple.find.seen import LEAST_S, PartEvidence, Tick
 from crumple.load.objective import Objective, Term
 from crumple.stats import shares
@@ -44,7 +44,7 @@ class _Sum:
     slow: int
 
 
-class Course:
+class ShareWatch:
     """What is seen of one share of the objective while a level runs.
 
     A fast answer is known at once, and a slow one only when it has taken longer than the limit. So for a
@@ -169,12 +169,12 @@ class Watch:
     """All shares of an objective. Called with each line of progress; `decided` is called once."""
 
     def __init__(
-        self, objective: Objective, step: Step, longest_answers: float, decided: Callable[[], None]
+        self, objective: Objective, step: NextLevel, longest_answers: float, decided: Callable[[], None]
     ) -> None:
         """`longest_answers`: the most answers of the level; a share that needs more is not waited for."""
         times_ns = slower_than_ns(objective)
         self.courses = [
-            Course(term, times_ns.index(round(term.limit)) if term.is_time else None)
+            ShareWatch(term, times_ns.index(round(term.limit)) if term.is_time else None)
             for term in objective.terms
             if term.share_limit is not None
         ]
@@ -203,7 +203,7 @@ class Watch:
             course.close(record)
 
     @property
-    def hopeless(self) -> list[Course]:
+    def hopeless(self) -> list[ShareWatch]:
         """Shares that no answer is against, and that need more answers than the level can have."""
         return [
             course

@@ -1,8 +1,8 @@
 """What this machine can carry: its fitness to measure, cores for engine and server, and the loads that fit.
 
-The checks are pure: each judges an `Observed` and returns one line that names the remedy, or None. A load
-that does not fit is reduced, and a sentence says so. Only `raise_open_files` changes anything: it raises this
-process's soft limit of open files to the hard limit.
+The checks are pure: each judges a `MachineFitness` and returns one line that names the remedy, or None. A
+load that does not fit is reduced, and a sentence says so. Only `raise_open_files` changes anything: it raises
+this process's soft limit of open files to the hard limit.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ MEMORY_TOO_LITTLE_BYTES = 256 * 2**20
 
 
 @dataclass(frozen=True)
-class Observed:
+class MachineFitness:
     """The facts that decide fitness, at one moment; None: this machine does not report it."""
 
     governor: str | None
@@ -38,14 +38,14 @@ class Observed:
     memory_available_bytes: int | None
 
 
-def governor(seen: Observed) -> str | None:
+def governor(seen: MachineFitness) -> str | None:
     """The governor must be "performance": a clock rate that follows the load changes a request's cost."""
     if seen.governor in (None, "performance"):
         return None
     return f"the CPU governor is {seen.governor}; as root: cpupower frequency-set -g performance"
 
 
-def cores(seen: Observed) -> str | None:
+def cores(seen: MachineFitness) -> str | None:
     """Engine and server each need a core."""
     if seen.usable_cores < 2:
         return "engine and server share the only core; use a machine with two or more"
@@ -54,7 +54,7 @@ def cores(seen: Observed) -> str | None:
     return None
 
 
-def quota(seen: Observed) -> str | None:
+def quota(seen: MachineFitness) -> str | None:
     """There must be no CPU quota: once it is used up, all work stops until the next period."""
     if seen.cpu_quota_cores is None or seen.cpu_quota_cores >= seen.usable_cores:
         return None
@@ -63,7 +63,7 @@ def quota(seen: Observed) -> str | None:
     )
 
 
-def descriptors(seen: Observed) -> str | None:
+def descriptors(seen: MachineFitness) -> str | None:
     """Engine and server each need a descriptor for each connection."""
     needed = seen.connections + DESCRIPTORS_BESIDES
     if seen.open_files_soft >= needed:
@@ -74,7 +74,7 @@ def descriptors(seen: Observed) -> str | None:
     )
 
 
-def ports(seen: Observed) -> str | None:
+def ports(seen: MachineFitness) -> str | None:
     """Each connection needs a local port."""
     if seen.ports is None or seen.ports > seen.connections:
         return None
@@ -84,14 +84,14 @@ def ports(seen: Observed) -> str | None:
     )
 
 
-def memory(seen: Observed) -> str | None:
+def memory(seen: MachineFitness) -> str | None:
     """Memory must be left: on a machine that swaps, a load measures the disk."""
     if seen.memory_available_bytes is None or seen.memory_available_bytes >= MEMORY_TOO_LITTLE_BYTES:
         return None
     return f"only {seen.memory_available_bytes // 2**20} MiB of memory are available; end other programs"
 
 
-CHECKS: tuple[Callable[[Observed], str | None], ...] = (
+CHECKS: tuple[Callable[[MachineFitness], str | None], ...] = (
     governor,
     cores,
     quota,
@@ -191,11 +191,11 @@ def raise_open_files() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def _observed(connections: int, sources: int) -> Observed:
+def _observed(connections: int, sources: int) -> MachineFitness:
     physical = _or_none(machine_facts.physical_cores)
     quota = _or_none(machine_facts.cpu_quota_cores)
     ports = _or_none(machine_facts.port_range)
-    return Observed(
+    return MachineFitness(
         governor=_or_none(machine_facts.governor),
         usable_cores=len(machine_facts.usable_cores()),
         physical_cores=len(physical) if physical else None,
@@ -230,7 +230,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedShape:
     """The shape that fits. `sources`: loopback addresses to connect from; empty: the kernel chooses.
 
     `less`: a sentence that says by how much the shape was reduced, and why; empty: it is as asked.
@@ -250,7 +250,7 @@ def limits() -> Limits:
     return Limits(machine_facts.open_files_hard(), last - first + 1)
 
 
-def fitted(shape: contract.ShapeSpec, here: Limits) -> Fitted:
+def fitted(shape: contract.ShapeSpec, here: Limits) -> FittedShape:
     """The shape with as many connections as there is room for.
 
     In an open shape `connections` is a limit that need not be reached, so it is lowered without a sentence.
@@ -264,7 +264,7 @@ def fitted(shape: contract.ShapeSpec, here: Limits) -> Fitted:
             f"{held:,} of the {asked:,} connections asked for: no more than {here.open_files:,} files may be "
             f"open here; raise the hard limit: ulimit -Hn {asked + DESCRIPTORS_BESIDES}, as root"
         )
-    return Fitted(_with_connections(shape, held), _sources(held, here.ports), less)
+    return FittedShape(_with_connections(shape, held), _sources(held, here.ports), less)
 
 
 def _with_connections(shape: contract.ShapeSpec, held: int) -> contract.ShapeSpec:

@@ -80,7 +80,7 @@ GONE_S = 3.0
 
 
 @dataclass(frozen=True)
-class Ended:
+class CommandEnd:
     """How a command ended; both None: the guard ended without reporting it."""
 
     exit: int | None
@@ -101,7 +101,7 @@ class Guarded:
         self._written = written
         self._scratch = scratch
         self._pending = b""
-        self._ended: Ended | None = None
+        self._ended: CommandEnd | None = None
         self.guard_pid = process.pid
         self.pid = 0
         written.began()
@@ -111,7 +111,7 @@ class Guarded:
         """The command's scratch folder, which `end` removes."""
         return self._scratch.path
 
-    def ended(self, within_s: float = 0.0) -> Ended | None:
+    def ended(self, within_s: float = 0.0) -> CommandEnd | None:
         """Wait up to `within_s` seconds for the command to end; how it ended, or None: it still runs."""
         deadline = time.monotonic() + within_s
         while self._ended is None:
@@ -119,9 +119,9 @@ class Guarded:
             if line is None:
                 return None
             if "exit" in line:
-                self._ended = Ended(line["exit"], line["signal"])
+                self._ended = CommandEnd(line["exit"], line["signal"])
             elif not line:
-                self._ended = Ended(None, None)
+                self._ended = CommandEnd(None, None)
         return self._ended
 
     def output_tail(self) -> list[str]:

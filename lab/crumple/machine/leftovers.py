@@ -139,15 +139,15 @@ def _folder_of(pid: int) -> str:
 
 
 @dataclass(frozen=True)
-class Ended:
+class CleanedUp:
     """What was found and cleaned up. `left`: pids of processes that could not be ended."""
 
     processes: int = 0
     folders: int = 0
     left: tuple[int, ...] = ()
 
-    def __add__(self, other: "Ended") -> "Ended":
-        return Ended(
+    def __add__(self, other: "CleanedUp") -> "CleanedUp":
+        return CleanedUp(
             self.processes + other.processes, self.folders + other.folders, (*self.left, *other.left)
         )
 
@@ -168,10 +168,10 @@ class Ended:
         return f"{said}, of which the processes {pids} could not be ended; end them by hand"
 
 
-def end_all() -> Ended:
+def end_all() -> CleanedUp:
     """End the processes and remove the scratch folders that no living lab or guard holds."""
     carried = everywhere()
-    ended = Ended()
+    ended = CleanedUp()
     for folder in dict.fromkeys((*carried, *_in_temporary_folder())):
         path = Path(folder)
         # Skip the folder whose mark this process carries itself, and folders that crumple did not make.
@@ -184,7 +184,7 @@ def _in_temporary_folder() -> Iterable[str]:
     return map(str, Path(tempfile.gettempdir()).glob(f"{PREFIX}*"))
 
 
-def _end(folder: Path, processes: Sequence[int]) -> Ended:
+def _end(folder: Path, processes: Sequence[int]) -> CleanedUp:
     # Another user's folder cannot be opened.
     with contextlib.suppress(OSError):
         lock = locked(_seen_by(processes[0], folder) if processes else folder)
@@ -194,16 +194,16 @@ def _end(folder: Path, processes: Sequence[int]) -> Ended:
                     return _end_held(folder, lock, len(processes))
             finally:
                 os.close(lock)
-    return Ended()
+    return CleanedUp()
 
 
-def _end_held(folder: Path, lock: int, processes: int) -> Ended:
+def _end_held(folder: Path, lock: int, processes: int) -> CleanedUp:
     left = tuple(end(folder))
     # A folder in another container's file system stays; this path may name another folder here, or none.
     ours = folder.is_dir() and os.path.samestat(os.fstat(lock), folder.lstat())
     if ours:
         shutil.rmtree(folder, ignore_errors=True)
-    return Ended(processes, int(ours), left)
+    return CleanedUp(processes, int(ours), left)
 
 
 def _seen_by(pid: int, folder: Path) -> Path:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from crumple.machine import process_tree
-from crumple.machine.guard import Ended, Guarded
+from crumple.machine.guard import CommandEnd, Guarded
 
 # The kernel's count of processes that it ended because memory had run out (proc(5), Linux 4.13).
 VMSTAT, OOM_KILLS = Path("/proc/vmstat"), "oom_kill"
@@ -60,7 +60,7 @@ class Life:
         if found is None or self._guarded is None or found.at_unix_s is None:
             return found
         said = self._guarded.ended(GUARD_SAYS_S)
-        if said is None or said == Ended(None, None):
+        if said is None or said == CommandEnd(None, None):
             return found
         return replace(found, how=str(said))
 
@@ -96,8 +96,8 @@ def _how(pid: int) -> str:
 
 def _of_status(status: int) -> str:
     if os.WIFSIGNALED(status):
-        return str(Ended(None, os.WTERMSIG(status)))
-    return str(Ended(os.WEXITSTATUS(status), None))
+        return str(CommandEnd(None, os.WTERMSIG(status)))
+    return str(CommandEnd(os.WEXITSTATUS(status), None))
 
 
 def _oom_kills(vmstat: Path) -> int:

@@ -43,7 +43,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Running:
+class ProgramCall:
     """A process: its command line, with the runtime before it, and the folder in which it runs.
 
     `root`: the folder that is / for it; in a container its files are not those of the machine.
@@ -65,7 +65,7 @@ def of(pid: int) -> tuple[Setting, ...]:
     return tuple(found.values())
 
 
-def of_process(running: Running) -> tuple[Setting, ...]:
+def of_process(running: ProgramCall) -> tuple[Setting, ...]:
     """Return the settings of the program that runs in a process, one for each cause."""
     found: dict[str, Setting] = {}
     for entry in entries():
@@ -81,7 +81,7 @@ def entries() -> Sequence[dict[str, Any]]:
     return entries
 
 
-def _running(pid: int) -> Iterator[Running]:
+def _running(pid: int) -> Iterator[ProgramCall]:
     for each in (pid, *process_tree.descendants(pid)):
         try:
             words = Path(f"/proc/{each}/cmdline").read_text(errors="replace").replace("\0", " ").strip()
@@ -89,10 +89,10 @@ def _running(pid: int) -> Iterator[Running]:
         except OSError:
             continue
         runtime = runtimes.of([each])
-        yield Running(f"{runtime}: {words}" if runtime else words, folder, Path(f"/proc/{each}/root"))
+        yield ProgramCall(f"{runtime}: {words}" if runtime else words, folder, Path(f"/proc/{each}/root"))
 
 
-def _read(entry: dict[str, Any], running: Running) -> Setting:
+def _read(entry: dict[str, Any], running: ProgramCall) -> Setting:
     texts = [("", running.words), *_files(entry, running)]
     now, file = _number(entry.get("now"), texts)
     each, _ = _number(entry.get("each"), texts)
@@ -118,7 +118,7 @@ def _number(pattern: str | None, texts: Sequence[tuple[str, str]]) -> tuple[int 
     return None, ""
 
 
-def _files(entry: dict[str, Any], running: Running) -> Iterator[tuple[str, str]]:
+def _files(entry: dict[str, Any], running: ProgramCall) -> Iterator[tuple[str, str]]:
     named = re.search(entry["file"], running.words) if "file" in entry else None
     folder = running.folder
     paths: list[Path] = []

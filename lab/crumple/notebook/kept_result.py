@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from crumple.errors import NotFound
 from crumple.parsing import did_you_mean
-from crumple.results.selection import Entry
+from crumple.results.selection import StoredEntry
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,7 +24,7 @@ class KeptResult:
     holds, for instance, or no request was answered as expected; 3: it is not valid.
     """
 
-    def __init__(self, entry: Entry, code: int | None = None, said: tuple[str, ...] = ()) -> None:
+    def __init__(self, entry: StoredEntry, code: int | None = None, said: tuple[str, ...] = ()) -> None:
         self._entry = entry
         self.code = code
         self.said = said

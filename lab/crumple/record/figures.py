@@ -27,7 +27,7 @@ from crumple.record.histogram import Times
 from crumple.record.undisturbed import Factors
 from crumple.record.validity import against_canary
 from crumple.stats.knee import Knee
-from crumple.subject.effects import Observed
+from crumple.subject.effects import TreeSeen
 
 if TYPE_CHECKING:
     from crumple.contract import HistogramRecord, ProcessRecord, TrialRecord
@@ -88,7 +88,7 @@ class Figures:
     database_cpu_per_query_us: float | None = None
     curve: Curve = ()
     """In a ramp, the trial along its load."""
-    waiting: Observed | None = None
+    waiting: TreeSeen | None = None
     """The server's processes and threads while requests wait as their workload asks; None: they do not wait.
     """
     ended: int = 0
@@ -249,7 +249,7 @@ def _database_cpu_per_query_us(stored: "StoredTrial") -> float | None:
     return database.cpu_s / database.queries * 1e6
 
 
-def _waiting(record: "TrialRecord") -> Observed | None:
+def _waiting(record: "TrialRecord") -> TreeSeen | None:
     probe, wait_s, there = record.probes.server, invariants.wait_s(record), _connections(record)
     if probe is None or probe.window is None or not probe.samples.at_ns or not (wait_s and there):
         return None
@@ -257,7 +257,7 @@ def _waiting(record: "TrialRecord") -> Observed | None:
     waiting = Tree(probe.window.processes_max, probe.window.threads_max)
     # Little's law: requests waiting at once = answers per second × the time each waits.
     at_once = min(round(there), round(_throughput_per_s(record) * wait_s))
-    return Observed(idle, waiting, round(there), at_once)
+    return TreeSeen(idle, waiting, round(there), at_once)
 
 
 def _response_factors(

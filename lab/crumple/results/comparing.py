@@ -19,7 +19,7 @@ from crumple.results import restored, versus_side
 from crumple.results.load_document import LoadDocument
 from crumple.results.load_trial import stored_trial
 from crumple.results.result_store import REPORT
-from crumple.results.selection import RUN, Entry
+from crumple.results.selection import RUN, StoredEntry
 from crumple.run import run_file
 from crumple.run.report import report_document
 from crumple.run.report.view import view
@@ -63,7 +63,11 @@ class ResultComparison:
 
 
 def compare(
-    before: Sequence[Entry], after: Sequence[Entry], metrics: Sequence[str], *, any_machine: bool = False
+    before: Sequence[StoredEntry],
+    after: Sequence[StoredEntry],
+    metrics: Sequence[str],
+    *,
+    any_machine: bool = False,
 ) -> ResultComparison:
     """Compare results of one kind. Raises UsageError for results of two kinds, and NotStored."""
     kinds = {kind_of(each) for each in (*before, *after)}
@@ -86,7 +90,7 @@ def compare(
     raise UsageError(f"a result of {kind} is not compared", "name loads, searches, comparisons or runs")
 
 
-def kind_of(entry: Entry) -> str:
+def kind_of(entry: StoredEntry) -> str:
     """Return the kind of a result: a run's report is a run. Raises NotStored."""
     if entry.is_run:
         return RUN
@@ -95,7 +99,7 @@ def kind_of(entry: Entry) -> str:
 
 
 def _of_runs(
-    before: Sequence[Entry], after: Sequence[Entry], metrics: Sequence[str], any_machine: bool
+    before: Sequence[StoredEntry], after: Sequence[StoredEntry], metrics: Sequence[str], any_machine: bool
 ) -> ResultComparison:
     was, now = ([_run(each) for each in some] for some in (before, after))
     one_each = len(was) == len(now) == 1
@@ -114,7 +118,7 @@ def _compare_sides(before: Side, after: Side, metrics: Sequence[str], any_machin
     return comparison.compare(before, after, chosen, any_machine=any_machine)
 
 
-def _run(entry: Entry) -> Side:
+def _run(entry: StoredEntry) -> Side:
     """Read a run by its folder, or a report's JSON by its file."""
     if not entry.is_run:
         return sides.side(entry.document, str(entry.path))
@@ -126,7 +130,7 @@ def _run(entry: Entry) -> Side:
 
 
 def _of_loads(
-    before: Sequence[Entry], after: Sequence[Entry], metrics: Sequence[str], any_machine: bool
+    before: Sequence[StoredEntry], after: Sequence[StoredEntry], metrics: Sequence[str], any_machine: bool
 ) -> ResultComparison:
     was, now = ([restored.read(each.document, each.name) for each in some] for some in (before, after))
     cautions = [*_unlike(was, now), *_of_one_start((*was, *now))]
@@ -145,7 +149,7 @@ def _of_loads(
 
 
 def _of_versus(
-    before: Sequence[Entry], after: Sequence[Entry], metrics: Sequence[str], any_machine: bool
+    before: Sequence[StoredEntry], after: Sequence[StoredEntry], metrics: Sequence[str], any_machine: bool
 ) -> ResultComparison:
     was, now = ([restored.read(each.document, each.name) for each in some] for some in (before, after))
     one, other = versus_side.side(was, before), versus_side.side(now, after)
@@ -154,7 +158,7 @@ def _of_versus(
     return ResultComparison(versus_side.VERSUS, versus_side.check(found, was, now))
 
 
-def _side(loads: Sequence[LoadDocument], entries: Sequence[Entry], place: tuple[str, str]) -> Side:
+def _side(loads: Sequence[LoadDocument], entries: Sequence[StoredEntry], place: tuple[str, str]) -> Side:
     values: dict[str, tuple[float, ...]] = {}
     factors: dict[str, tuple[Factors, ...]] = {}
     counted, failed, certain, taken, limited = [], [], [], [], False
@@ -267,7 +271,7 @@ def _plain(spec: TrialSpec) -> Mapping[str, Any]:
     return shape
 
 
-def _points(entries: Sequence[Entry]) -> list[BreakingPoint]:
+def _points(entries: Sequence[StoredEntry]) -> list[BreakingPoint]:
     return [_point(restored.read(each.document, each.name), each.name) for each in entries]
 
 
@@ -283,12 +287,14 @@ def _point(found: FindDocument, name: str) -> BreakingPoint:
     )
 
 
-def latest_like(entry: Entry, known: Sequence[Entry], number: int) -> tuple[list[Entry], int]:
+def latest_like(
+    entry: StoredEntry, known: Sequence[StoredEntry], number: int
+) -> tuple[list[StoredEntry], int]:
     """Return up to `number` results before `entry` that asked the same, the latest last.
 
     The second is how many others would have been among them, but are of another machine.
     """
-    found: list[Entry] = []
+    found: list[StoredEntry] = []
     wanted, elsewhere = signature(entry), 0
     older = [each for each in known if each.written_ns < entry.written_ns and each.path != entry.path]
     for each in older:
@@ -307,13 +313,13 @@ def latest_like(entry: Entry, known: Sequence[Entry], number: int) -> tuple[list
     return found[::-1], elsewhere
 
 
-def machine_of(entry: Entry) -> Mapping[str, Any]:
+def machine_of(entry: StoredEntry) -> Mapping[str, Any]:
     """Return the facts of the machine that measured it. Raises NotStored."""
     found: Mapping[str, Any] = entry.document["machine"]
     return found
 
 
-def signature(entry: Entry) -> object:
+def signature(entry: StoredEntry) -> object:
     """Return what was asked: equal of two results if they asked the same, whatever the server answered."""
     document = entry.document
     if entry.is_run:

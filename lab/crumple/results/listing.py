@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from crumple.errors import CrumpleError
 from crumple.results.printed_documents import ResultRow
-from crumple.results.selection import RUN, Entry
+from crumple.results.selection import RUN, StoredEntry
 
 INTERRUPTED = "ended early"
 
@@ -24,7 +24,7 @@ class Wanted:
         return by_tag and self.verb in (None, row.verb) and (self.url or "") in row.asked
 
 
-def rows(entries: Iterable[Entry], wanted: Wanted) -> Iterator[ResultRow]:
+def rows(entries: Iterable[StoredEntry], wanted: Wanted) -> Iterator[ResultRow]:
     """Yield the rows that are wanted, in the order of the entries. A damaged one is a row, too."""
     for number, entry in enumerate(entries, 1):
         try:
@@ -37,7 +37,7 @@ def rows(entries: Iterable[Entry], wanted: Wanted) -> Iterator[ResultRow]:
             yield row
 
 
-def _of_result(number: int, entry: Entry) -> ResultRow:
+def _of_result(number: int, entry: StoredEntry) -> ResultRow:
     document = entry.document
     return ResultRow(
         number=number,
@@ -52,7 +52,7 @@ def _of_result(number: int, entry: Entry) -> ResultRow:
     )
 
 
-def _of_run(number: int, entry: Entry) -> ResultRow:
+def _of_run(number: int, entry: StoredEntry) -> ResultRow:
     document = entry.document
     trials = len(list((entry.path / "trials").glob("*.json")))
     planned = sum(len(block["trials"]) for block in document["plan"]["blocks"])

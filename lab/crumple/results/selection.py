@@ -18,7 +18,7 @@ RUN = "run"
 
 
 @dataclass(frozen=True)
-class Entry:
+class StoredEntry:
     """A result, or a run, that is stored. `written_ns`: when it was last written, since the epoch."""
 
     name: str
@@ -50,37 +50,37 @@ class Entry:
         return RUN if self.is_run else str(self.document["kind"])
 
 
-def of_document(document: dict[str, Any]) -> Entry:
+def of_document(document: dict[str, Any]) -> StoredEntry:
     """Return a result that is at hand, stored or not."""
     name = document.get("name") or document["kind"]
-    entry = Entry(name, result_store.folder() / f"{name}.json", 0)
+    entry = StoredEntry(name, result_store.folder() / f"{name}.json", 0)
     # What the cached property would read.
     vars(entry)["document"] = document
     return entry
 
 
-def entries(runs: Path) -> list[Entry]:
+def entries(runs: Path) -> list[StoredEntry]:
     """Return all results, and the runs in that folder, the latest first."""
-    found = [Entry(each.name, each.path, each.written_ns) for each in result_store.entries()]
+    found = [StoredEntry(each.name, each.path, each.written_ns) for each in result_store.entries()]
     for file in runs.glob("*/run.json"):
         try:
-            found.append(Entry(file.parent.name, file.parent, file.stat().st_mtime_ns, is_run=True))
+            found.append(StoredEntry(file.parent.name, file.parent, file.stat().st_mtime_ns, is_run=True))
         except OSError:
             continue
     return sorted(found, key=lambda each: (each.written_ns, each.name), reverse=True)
 
 
-def several(what: str, runs: Path) -> list[Entry]:
+def several(what: str, runs: Path) -> list[StoredEntry]:
     """Return the results that are meant, separated by commas. Raises NotFound, NotStored."""
     return [each for part in what.split(",") if part.strip() for each in _meant(part.strip(), runs)]
 
 
-def one(what: str, runs: Path) -> Entry:
+def one(what: str, runs: Path) -> StoredEntry:
     """Return the result that is meant, the latest of those with a tag. Raises NotFound, NotStored."""
     return _meant(what, runs)[0]
 
 
-def _meant(what: str, runs: Path) -> list[Entry]:
+def _meant(what: str, runs: Path) -> list[StoredEntry]:
     known = entries(runs)
     if what.startswith(TAG):
         return _tagged(what.removeprefix(TAG), known)
@@ -99,7 +99,7 @@ def _meant(what: str, runs: Path) -> list[Entry]:
     return named[:1] or [_file(what, known)]
 
 
-def _tagged(tag: str, known: Sequence[Entry]) -> list[Entry]:
+def _tagged(tag: str, known: Sequence[StoredEntry]) -> list[StoredEntry]:
     found = list(_whole(each for each in readable(known) if tag in each.tags))
     if not found:
         tags = {own for each in readable(known) for own in each.tags}
@@ -107,12 +107,12 @@ def _tagged(tag: str, known: Sequence[Entry]) -> list[Entry]:
     return found
 
 
-def _file(what: str, known: Sequence[Entry]) -> Entry:
+def _file(what: str, known: Sequence[StoredEntry]) -> StoredEntry:
     path = Path(what)
     if (path / "run.json").is_file():
-        return Entry(path.resolve().name, path, 0, is_run=True)
+        return StoredEntry(path.resolve().name, path, 0, is_run=True)
     if path.is_file():
-        return Entry(what, path, 0)
+        return StoredEntry(what, path, 0)
     names = [each.name for each in known]
     raise NotFound(f"no result or run is called {what}, and there is no such file", near(what, names))
 
@@ -123,7 +123,7 @@ def near(name: str, known: Collection[str]) -> str:
     return f"did you mean {' or '.join(found)}?" if found else "see: crumple list"
 
 
-def _whole(known: Iterable[Entry]) -> Iterator[Entry]:
+def _whole(known: Iterable[StoredEntry]) -> Iterator[StoredEntry]:
     """Yield those that this version of crumple reads as a whole."""
     # Imported here, as a name or a number needs none of it.
     from crumple.results import restored
@@ -137,7 +137,7 @@ def _whole(known: Iterable[Entry]) -> Iterator[Entry]:
         yield each
 
 
-def readable(known: Iterable[Entry]) -> Iterator[Entry]:
+def readable(known: Iterable[StoredEntry]) -> Iterator[StoredEntry]:
     """Yield those whose document can be read."""
     for each in known:
         try:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from crumple.record import failures
-from crumple.results.selection import Entry
+from crumple.results.selection import StoredEntry
 from crumple.verdict import sides
 from crumple.verdict.comparison import Comparison, Difference
 from crumple.verdict.sides import Place, Side
@@ -40,7 +40,7 @@ def question_of(document: Mapping[str, object]) -> str:
     return _COMMIT.sub("", str(document["asked"]))
 
 
-def side(found: Sequence[VersusDocument], entries: Sequence[Entry]) -> Side:
+def side(found: Sequence[VersusDocument], entries: Sequence[StoredEntry]) -> Side:
     """Return comparisons as one side, in which a single one has a value for each block."""
     each = [_side(one, entry.name) for one, entry in zip(found, entries, strict=True)]
     if len(each) == 1:

@@ -83,7 +83,7 @@ def start(
     cores: tuple[int, ...],
     settings: Mapping[str, Setting],
     environment: Mapping[str, str] | None = None,
-) -> AbstractContextManager[servers.Running | Lent]:
+) -> AbstractContextManager[servers.StartedServer | Lent]:
     """Start a server as `servers.start` does; one that runs already is used as it is."""
     if isinstance(built, Elsewhere):
         return _lend(built)

@@ -77,7 +77,7 @@ def refuse(trial: TrialIdentity, failure: Failure, versions: Mapping[str, str]) 
     )
 
 
-def fit(job: Job) -> capacity.Fitted:
+def fit(job: Job) -> capacity.FittedShape:
     """Return the experiment's load shape, with no more connections than this machine allows."""
     return capacity.fitted(job.experiment.shape.drawn(job.scale.stop.at_most_s), capacity.limits())
 
@@ -205,7 +205,7 @@ def _measure(course: "TrialInProgress", job: Job, load: Engine, on_progress: OnP
 
 
 def _in_slices(
-    running: servers.Running | Lent,
+    running: servers.StartedServer | Lent,
     spec: contract.TrialSpec,
     turns: Turns,
     load: Engine,
@@ -222,7 +222,7 @@ def _in_slices(
         return loading.record()
 
 
-def _others_turn(running: servers.Running | Lent) -> Generator[None]:
+def _others_turn(running: servers.StartedServer | Lent) -> Generator[None]:
     """Yield once, with the server suspended."""
     running.suspend()
     try:
@@ -248,7 +248,7 @@ def _asked_beside(job: Job, canaries: contract.TrialRecord | None) -> int:
     return canaries.scheduled + canaries.warm_up.scheduled
 
 
-def _still_there(running: servers.Running | Lent) -> None:
+def _still_there(running: servers.StartedServer | Lent) -> None:
     if not running.alive():
         raise ServerFailed("engine", "the server ended under the load", running.output_tail())
 

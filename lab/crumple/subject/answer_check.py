@@ -34,7 +34,7 @@ class Reply:
     took_s: float
 
 
-class Peer:
+class ServerConnection:
     """One open connection to the server."""
 
     def __init__(self, address: str, connected: socket.socket) -> None:
@@ -61,13 +61,13 @@ class Peer:
 
 
 @contextlib.contextmanager
-def connection(address: str) -> Iterator[Peer]:
+def connection(address: str) -> Iterator[ServerConnection]:
     """Connect to "host:port" and yield the peer; closes at the end. Raises WrongAnswer."""
     host, _, port = address.rpartition(":")
     with _told(f"connecting to {address}"):
         connected = socket.create_connection((host, int(port)), LIMIT_S)
     with connected:
-        yield Peer(address, connected)
+        yield ServerConnection(address, connected)
 
 
 def at_once(address: str, request: RequestSpec, asked: str, count: int) -> Iterator[Reply | WrongAnswer]:

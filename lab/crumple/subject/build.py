@@ -56,7 +56,7 @@ KEPT_OF_VERSION_MANAGERS = (
 
 
 @dataclass(frozen=True)
-class Ready:
+class Installed:
     """All that the server needs is installed; `versions` as from `versions()`."""
 
     versions: dict[str, str]
@@ -111,11 +111,11 @@ def search_path() -> str:
     )
 
 
-def readiness(description: ServerDescription) -> Ready | Missing:
+def readiness(description: ServerDescription) -> Installed | Missing:
     """Whether everything under [requires] is installed and new enough."""
     missing = lacks(description)
     if not missing:
-        return Ready(versions(description))
+        return Installed(versions(description))
     by_hand = [lack.requirement for lack in missing if not lack.apt]
     remedy = f"install {' and '.join(by_hand)}" if by_hand else f"run: crumple setup {description.name}"
     return Missing("; ".join(lack.reason for lack in missing), remedy)
@@ -391,7 +391,7 @@ def run(command: tuple[str, ...], folder: Path, stop: threading.Event = NEVER) -
         raise ServerFailed("build", f"`{said}` {ended}", tail)
 
 
-def _ended(guarded: guard.Guarded, stop: threading.Event) -> guard.Ended | None:
+def _ended(guarded: guard.Guarded, stop: threading.Event) -> guard.CommandEnd | None:
     """How the command ended; None: it was to stop, or did not end within LIMIT_S."""
     deadline = time.monotonic() + LIMIT_S
     while (left_s := deadline - time.monotonic()) > 0 and not stop.is_set():

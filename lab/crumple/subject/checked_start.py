@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from crumple.subject import answer_check, servers
 from crumple.subject.build import Built
 from crumple.subject.server_toml import Setting
-from crumple.subject.servers import Running
+from crumple.subject.servers import StartedServer
 from crumple.subject.workload import Value, Workload
 
 
@@ -18,7 +18,7 @@ def started(
     settings: Mapping[str, Setting],
     workload: Workload | None,
     parameters: Mapping[str, Value],
-) -> Iterator[Running]:
+) -> Iterator[StartedServer]:
     """Run the server until the `with` ends. `workload` None: nothing is known of its answers to check them.
 
     Raises ServerFailed, WrongAnswer, DatabaseMissing and DatabaseFailed.

@@ -15,7 +15,7 @@ from crumple.errors import ServerFailed, UsageError
 from crumple.machine import guard, process_tree
 from crumple.machine.guard import Guarded
 from crumple.subject import servers
-from crumple.subject.servers import Running
+from crumple.subject.servers import StartedServer
 
 PORT = "{port}"
 # What it wrote is shown up to this many characters.
@@ -36,7 +36,7 @@ def started(
     cores: tuple[int, ...] = (),
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
-) -> Iterator[Running]:
+) -> Iterator[StartedServer]:
     """Run the command until the `with` ends. `port` None: a free one. Raises ServerFailed.
 
     `cores`: those it may use; empty: all. `folder`: where it runs; None: in the working folder.
@@ -56,7 +56,7 @@ def started(
     try:
         _await_answer(guarded, chosen)
         address = f"{process_tree.HOST}:{chosen}"
-        yield Running(address, guarded.pid, time.monotonic() - began_s, {}, guarded)
+        yield StartedServer(address, guarded.pid, time.monotonic() - began_s, {}, guarded)
     finally:
         guarded.end()
 

@@ -21,7 +21,7 @@ from pymysql.connections import Connection
 from crumple.errors import DatabaseFailed, UsageError
 from crumple.machine import process_tree
 from crumple.subject import database_process, tables
-from crumple.subject.database_process import SERVERS_USER, Process, running
+from crumple.subject.database_process import SERVERS_USER, DatabaseProcess, running
 from crumple.subject.tables import Counters
 
 URL_FORM = "write mysql://USER:PASSWORD@HOST:PORT/NAME"
@@ -131,7 +131,7 @@ def of_url(url: str) -> Iterator[Database]:
         yield users
 
 
-class _Asked:
+class _CountedDatabase:
     """What both kinds of database share: the lab's connection and the counters."""
 
     place = PRIVATE
@@ -196,10 +196,10 @@ class _Asked:
         return next((int(row[2]) for row in rows if (row[0], row[1]) == (schema, table)), 0)
 
 
-class _Private(_Asked):
+class _Private(_CountedDatabase):
     """The database that crumple started."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: DatabaseProcess) -> None:
         super().__init__(process.opened)
         self._process = process
 
@@ -234,7 +234,7 @@ class _Named:
         self.place = f"{host}:{port}/{name}"
 
 
-class _Users(_Asked):
+class _Users(_CountedDatabase):
     """The user's database."""
 
     def __init__(self, named: _Named) -> None:

@@ -48,7 +48,7 @@ MAKE = 'server="$1"; into="$2"; shift 2; "$server" "$@" < statements.sql && cp -
 
 
 @dataclass(frozen=True)
-class Programs:
+class DatabasePrograms:
     """The server's executable and system tables. `user`: runs the database if the lab runs as root."""
 
     server: str
@@ -57,7 +57,7 @@ class Programs:
     user: str | None
 
 
-def programs() -> Programs:
+def programs() -> DatabasePrograms:
     """The programs that the private database needs. Raises DatabaseMissing, which names the package."""
     path = os.pathsep.join([build.search_path(), *PLACES])
     server = shutil.which("mariadbd", path=path)
@@ -67,7 +67,7 @@ def programs() -> Programs:
         raise DatabaseMissing(f"mariadbd {lacking}", f"install it with: apt-get install {APT}")
     told = subprocess.run([server, "--version"], capture_output=True, text=True, timeout=20, check=False)
     user = _unprivileged() if os.geteuid() == 0 else None
-    return Programs(server, system_tables, told.stdout.strip(), user)
+    return DatabasePrograms(server, system_tables, told.stdout.strip(), user)
 
 
 def handed_over(folder: Path, user: str | None) -> None:
@@ -80,7 +80,7 @@ def handed_over(folder: Path, user: str | None) -> None:
         os.chown(path, who.pw_uid, who.pw_gid, follow_symlinks=False)
 
 
-def filled(found: Programs) -> Path:
+def filled(found: DatabasePrograms) -> Path:
     """The data directory with crumple's tables, made if this user has none of this version yet.
 
     Raises DatabaseFailed.
@@ -101,7 +101,7 @@ def filled(found: Programs) -> Path:
     return place
 
 
-def _make(found: Programs, place: Path) -> None:
+def _make(found: DatabasePrograms, place: Path) -> None:
     prefix = f"{place.name}.making-"
     for stale in place.parent.glob(f"{prefix}*"):
         shutil.rmtree(stale, ignore_errors=True)
@@ -113,7 +113,7 @@ def _make(found: Programs, place: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _fill(found: Programs, folder: Path) -> None:
+def _fill(found: DatabasePrograms, folder: Path) -> None:
     """Create the system tables, as mariadb-install-db does, and crumple's tables.
 
     mariadb-install-db itself needs the client's package as well. The files are made in a scratch folder
@@ -183,7 +183,7 @@ SETTINGS = (
 
 
 @dataclass(frozen=True)
-class Process:
+class DatabaseProcess:
     """A mariadbd that answers on `port`.
 
     `password`: of SERVERS_USER, who may only read. `opened` opens a connection of LAB_USER.
@@ -196,7 +196,7 @@ class Process:
 
 
 @contextmanager
-def running(found: Programs, *, cores: tuple[int, ...], data: Path) -> Iterator[Process]:
+def running(found: DatabasePrograms, *, cores: tuple[int, ...], data: Path) -> Iterator[DatabaseProcess]:
     """Run a mariadbd on a copy of `data` until the block ends. Raises DatabaseFailed."""
     capacity.raise_open_files()  # each of its connections is an open file, and it inherits the limit
     process = _launched(found, cores, data)
@@ -206,7 +206,7 @@ def running(found: Programs, *, cores: tuple[int, ...], data: Path) -> Iterator[
         _end(process.guarded)
 
 
-def _launched(found: Programs, cores: tuple[int, ...], data: Path) -> Process:
+def _launched(found: DatabasePrograms, cores: tuple[int, ...], data: Path) -> DatabaseProcess:
     for attempt in range(1, PORTS_TRIED + 1):
         port = process_tree.free_port()
         passwords = (secrets.token_hex(16), secrets.token_hex(16))
@@ -214,7 +214,7 @@ def _launched(found: Programs, cores: tuple[int, ...], data: Path) -> Process:
         try:
             opened = partial(_opened, port, passwords[1])
             _await(guarded, opened)
-            return Process(guarded, port, passwords[0], opened)
+            return DatabaseProcess(guarded, port, passwords[0], opened)
         except BaseException as error:
             _end(guarded)
             # Another program may have taken the port after it was found free.
@@ -225,7 +225,7 @@ def _launched(found: Programs, cores: tuple[int, ...], data: Path) -> Process:
 
 
 def _started(
-    found: Programs,
+    found: DatabasePrograms,
     cores: tuple[int, ...],
     data: Path,
     port: int,
@@ -261,7 +261,7 @@ def _started(
         raise DatabaseFailed(f"the database: {error.message}", error.output_tail, error.remedy) from None
 
 
-def _furnish(scratch: Path, found: Programs, data: Path, passwords: tuple[str, str]) -> None:
+def _furnish(scratch: Path, found: DatabasePrograms, data: Path, passwords: tuple[str, str]) -> None:
     """Put the data directory and the accounts there; only the database's user may read them."""
     shutil.copytree(data, scratch / "data")
     accounts = scratch / "accounts.sql"

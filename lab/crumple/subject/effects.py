@@ -50,7 +50,7 @@ def _one_s() -> float:
     return thread_time() - began
 
 
-class Pace:
+class MachineSpeed:
     """The machine's speed over time: reads it once on creation, and at each call of `read`."""
 
     def __init__(self, read_s: Callable[[], float] = loop_s) -> None:
@@ -81,7 +81,7 @@ BESIDES = 2
 
 
 @dataclass(frozen=True)
-class Observed:
+class TreeSeen:
     """A server's tree when idle, and its maximum while `requests` waited, `at_once` of them together."""
 
     idle: Tree
@@ -97,12 +97,12 @@ class Observed:
         )
 
 
-def compatible(seen: Observed) -> tuple[IoModel, ...]:
+def compatible(seen: TreeSeen) -> tuple[IoModel, ...]:
     """The I/O models that are compatible with what was seen, in the glossary's order."""
     return tuple(model for model in get_args(IoModel) if _could_be(model, seen))
 
 
-def contradiction(declared: IoModel, seen: Observed) -> str | None:
+def contradiction(declared: IoModel, seen: TreeSeen) -> str | None:
     """Why the declared model cannot be right, or None."""
     models = compatible(seen)
     if declared in models:
@@ -111,7 +111,7 @@ def contradiction(declared: IoModel, seen: Observed) -> str | None:
     return f"declared {declared}, but {seen}; {like}"
 
 
-def _could_be(model: IoModel, seen: Observed) -> bool:
+def _could_be(model: IoModel, seen: TreeSeen) -> bool:
     together = seen.at_once >= NEARLY_ALL * seen.requests
     threads_besides = seen.waiting.threads - seen.waiting.processes
     new_threads = seen.waiting.threads - seen.idle.threads
@@ -136,7 +136,7 @@ def _could_be(model: IoModel, seen: Observed) -> bool:
     return holds_none and seen.waiting.threads > 1
 
 
-def observe(address: str, pids: "Pids", request: RequestSpec, wait_s: float) -> Observed:
+def observe(address: str, pids: "Pids", request: RequestSpec, wait_s: float) -> TreeSeen:
     """Send REQUESTS at once that wait `wait_s`, and count the tree meanwhile. Raises WrongAnswer."""
     idle = count(pids)
     replies: list[answer_check.Reply | WrongAnswer] = []
@@ -155,7 +155,7 @@ def observe(address: str, pids: "Pids", request: RequestSpec, wait_s: float) -> 
         if isinstance(reply, WrongAnswer):
             raise reply
     took = [reply.took_s for reply in replies if isinstance(reply, answer_check.Reply)]
-    return Observed(idle, waiting, REQUESTS, sum(one < QUEUED * wait_s for one in took))
+    return TreeSeen(idle, waiting, REQUESTS, sum(one < QUEUED * wait_s for one in took))
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ class NotJudged(Exception):  # noqa: N818 - reads as what happened
     """The machine was too busy, or its speed changed too much, to judge CPU time; all else was right."""
 
 
-class Counted:
+class QueryCounts:
     """Counts requests that each must query the database once."""
 
     def __init__(self) -> None:
@@ -213,12 +213,12 @@ class Counted:
 
 
 @contextlib.contextmanager
-def queries_counted(database: "Database | None", workload: Workload) -> Iterator[Counted]:
+def queries_counted(database: "Database | None", workload: Workload) -> Iterator[QueryCounts]:
     """Check that the database got as many queries in the block as requests were counted. Raises WrongAnswer.
 
     Checks nothing if the workload queries no database.
     """
-    counted = Counted()
+    counted = QueryCounts()
     query = workload.database
     if database is None or query is None:
         yield counted
@@ -262,7 +262,7 @@ def leaves_no_file(files_left: Callable[[], int], workload: Workload) -> None:
         raise WrongAnswer(message, "remove each with its answer")
 
 
-def spends_cpu(address: str, pids: Pids, workload: Workload, pace: Pace) -> None:
+def spends_cpu(address: str, pids: Pids, workload: Workload, pace: MachineSpeed) -> None:
     """Check that CPU work takes as much CPU time as was asked. Raises WrongAnswer, NotJudged.
 
     `pace` was first read before the server started. A server that calibrated its rounds then is off by as

@@ -18,7 +18,7 @@ from crumple.errors import CrumpleError, WrongAnswer
 from crumple.subject import answer_check, effects
 from crumple.subject.answer_check import Reply, at_once, connection
 from crumple.subject.database import Database
-from crumple.subject.effects import NotJudged, Pace, Pids
+from crumple.subject.effects import MachineSpeed, NotJudged, Pids
 from crumple.subject.server_toml import SHOWS_MODEL, ServerDescription
 from crumple.subject.workload import PLACEHOLDER, Parameter, Value, Workload
 
@@ -92,7 +92,7 @@ WAITS_S = (0.2, 0.4, 0.8)
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckFinding:
     """The result of one check. `check`: a workload's name, HTTP or MODEL. `reason`: empty if it is right."""
 
     check: str
@@ -101,7 +101,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Subject:
+class CheckedServer:
     """A running server, and what is needed to check it.
 
     `keeps`: whether it should keep connections open. `files_left`: how many of the files that it made for
@@ -117,14 +117,14 @@ class Subject:
     files_left: Callable[[], int]
     database: Database | None
     no_database: str = ""
-    pace: Pace = field(default_factory=Pace)
+    pace: MachineSpeed = field(default_factory=MachineSpeed)
 
 
 def _quoted(values: Mapping[str, str], found: re.Match[str]) -> str:
     return quote(values[found[1]], safe="")
 
 
-def findings(subject: Subject) -> Iterator[Finding]:
+def findings(subject: CheckedServer) -> Iterator[CheckFinding]:
     """The findings of all checks, in the order of a table's columns."""
     for name in subject.description.workloads:
         yield _found(name, partial(_workload, subject, name))
@@ -136,17 +136,17 @@ class _Skipped(Exception):  # noqa: N818 - reads as what happened
     """A check cannot be made here, and why."""
 
 
-def _found(check: str, ask: Callable[[], None]) -> Finding:
+def _found(check: str, ask: Callable[[], None]) -> CheckFinding:
     try:
         ask()
     except (_Skipped, NotJudged) as skipped:
-        return Finding(check, "skipped", str(skipped))
+        return CheckFinding(check, "skipped", str(skipped))
     except CrumpleError as error:
-        return Finding(check, "wrong", str(error))
-    return Finding(check, "right")
+        return CheckFinding(check, "wrong", str(error))
+    return CheckFinding(check, "right")
 
 
-def _workload(subject: Subject, name: str) -> None:
+def _workload(subject: CheckedServer, name: str) -> None:
     """Check every set of parameters, right and wrong, and the effects that the answers must have."""
     if name not in subject.workloads:
         raise WrongAnswer(f"contract/workloads has no {name}.toml", "mend the name, or write that file")
@@ -176,7 +176,7 @@ def _refused(address: str, request: contract.RequestSpec) -> None:
         raise WrongAnswer(f"{asked}: status {reply.status}", "answer 400 to what the workload does not allow")
 
 
-def _http(subject: Subject) -> None:
+def _http(subject: CheckedServer) -> None:
     """Check split requests, kept connections, unknown paths, many at once; put on a load; check again."""
     usable = _usable(subject)
     address, first = subject.address, usable[0]
@@ -196,7 +196,7 @@ def _http(subject: Subject) -> None:
             ) from None
 
 
-def _usable(subject: Subject) -> list[Workload]:
+def _usable(subject: CheckedServer) -> list[Workload]:
     """The workloads that can be asked here."""
     known = [subject.workloads[name] for name in subject.description.workloads if name in subject.workloads]
     usable = [workload for workload in known if subject.database is not None or not workload.database]
@@ -211,7 +211,7 @@ def _raised_or(reply: Reply | WrongAnswer, asked: str, workload: Workload) -> No
     answer_check.check(asked, reply, workload, {})
 
 
-def _load(subject: Subject, workload: Workload) -> None:
+def _load(subject: CheckedServer, workload: Workload) -> None:
     outcomes = _loaded(subject, workload, LOAD_S)
     for longer in LONGER:
         if outcomes.ok or outcomes.failed:
@@ -223,7 +223,7 @@ def _load(subject: Subject, workload: Workload) -> None:
         raise WrongAnswer(message, "see what it prints, or its limits of connections")
 
 
-def _loaded(subject: Subject, workload: Workload, duration_s: float) -> contract.Outcomes:
+def _loaded(subject: CheckedServer, workload: Workload, duration_s: float) -> contract.Outcomes:
     """How the requests of a load of that length ended."""
     spec = TrialSpec(
         label="verify",
@@ -242,7 +242,7 @@ def _loaded(subject: Subject, workload: Workload, duration_s: float) -> contract
     return engine.run(subject.load, spec, lambda _: None).outcomes
 
 
-def _model(subject: Subject) -> None:
+def _model(subject: CheckedServer) -> None:
     """Check the declared I/O model against what the server does while requests wait."""
     workload = subject.workloads.get(SHOWS_MODEL)
     if workload is None or not subject.description.model_is_checked:

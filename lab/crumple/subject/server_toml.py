@@ -81,7 +81,7 @@ class Build(Frozen):
     command: tuple[Command, ...] = ()
 
 
-class Start(Frozen):
+class StartCommand(Frozen):
     """What starts it, in that copy; `{port}`, `{scratch}`, settings and requirements are filled in."""
 
     command: Command
@@ -113,7 +113,7 @@ class ServerDescription(Frozen):
     about: Text
     requires: Annotated[dict[str, Requirement], Field(min_length=1)]
     build: Build = Build()
-    start: Start
+    start: StartCommand
     settings: dict[str, SettingDescription] = Field(default_factory=dict)
     libraries: dict[str, str] = Field(default_factory=dict)
 

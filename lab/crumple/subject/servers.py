@@ -23,8 +23,8 @@ from crumple.parsing import did_you_mean
 from crumple.subject import server_toml, workload
 from crumple.subject.build import (
     Built,
+    Installed,
     Missing,
-    Ready,
     base_environment,
     build,
     is_built,
@@ -103,7 +103,7 @@ PORTS_TRIED = 3
 
 
 @dataclass(frozen=True)
-class Running:
+class StartedServer:
     """A server that answers. `address`: "ip:port"; `pid`: of its first process.
 
     `start_s`: the time from launch to the first answer.
@@ -143,7 +143,7 @@ def start(
     cores: tuple[int, ...],
     settings: Mapping[str, Setting],
     environment: Mapping[str, str] | None = None,
-) -> Iterator[Running]:
+) -> Iterator[StartedServer]:
     """Run the server on `cores`, with `settings` over its defaults, until the `with` ends.
 
     `environment`: further variables, such as a database's. Raises ServerFailed("start" or "stop"), and
@@ -167,7 +167,7 @@ def settings_with(description: ServerDescription, given: Mapping[str, Setting]) 
 
 def _launch(
     built: Built, cores: tuple[int, ...], settings: dict[str, Setting], environment: Mapping[str, str]
-) -> Running:
+) -> StartedServer:
     for attempt in range(1, PORTS_TRIED + 1):
         port = process_tree.free_port()
         began = time.monotonic()
@@ -180,7 +180,7 @@ def _launch(
             if isinstance(error, ServerFailed) and process_tree.is_taken(port) and attempt < PORTS_TRIED:
                 continue
             raise
-        return Running(
+        return StartedServer(
             address=f"{process_tree.HOST}:{port}",
             pid=guarded.pid,
             start_s=time.monotonic() - began,
@@ -214,9 +214,9 @@ def _command(
 
 __all__ = [
     "Built",
+    "Installed",
     "Missing",
-    "Ready",
-    "Running",
+    "StartedServer",
     "build",
     "find",
     "is_built",

@@ -11,7 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 
-class Table(NamedTuple):
+class TableRows(NamedTuple):
     """One table; `rows` have the order of `columns` and are sorted by the first of them."""
 
     name: str
@@ -187,7 +187,7 @@ ENDINGS = (
 
 
 @cache
-def wp_options() -> Table:
+def wp_options() -> TableRows:
     """The table with all its rows, ids from 1; some ids are missing, as in any old installation."""
     # Of Random's methods only random() is guaranteed to yield the same numbers in every version of Python.
     draw = random.Random(10).random
@@ -201,7 +201,7 @@ def wp_options() -> Table:
             made.append((number, name, value, "no"))
             number += 1
     columns = ("option_id", "option_name", "option_value", "autoload")
-    return Table("wp_options", CREATE_OPTIONS, columns, tuple(made))
+    return TableRows("wp_options", CREATE_OPTIONS, columns, tuple(made))
 
 
 def _settings() -> Iterator[Pair]:
@@ -358,7 +358,7 @@ CONCERNS = ("Rivers", "Measures", "Harbours", "Machines", "Maps", "Letters", "Wi
 
 
 @cache
-def books() -> Table:
+def books() -> TableRows:
     """The table with all its rows, ids from 1."""
     # Of Random only random() promises the same numbers from every version of Python.
     draw = random.Random(20).random
@@ -370,4 +370,4 @@ def books() -> Table:
         title = form.format(f"{manner} {matter}")
         author = f"{body} for the Study of {concern}"
         made.append((number, title, author, 1890 + int(draw() * 130), 90 + int(draw() * 700)))
-    return Table("books", CREATE_BOOKS, ("id", "title", "author", "year", "pages"), tuple(made))
+    return TableRows("books", CREATE_BOOKS, ("id", "title", "author", "year", "pages"), tuple(made))

@@ -12,7 +12,7 @@ from pymysql.converters import escape_item
 
 from crumple.contract import TrialRecord
 from crumple.errors import UsageError
-from crumple.subject.table_rows import Table, books, wp_options
+from crumple.subject.table_rows import TableRows, books, wp_options
 from crumple.subject.workload import Query
 
 
@@ -61,7 +61,7 @@ SCHEMA = "crumple"
 NO_SUCH_TABLE = 1146
 
 
-def tables() -> tuple[Table, ...]:
+def tables() -> tuple[TableRows, ...]:
     """Both tables."""
     return wp_options(), books()
 
@@ -93,7 +93,7 @@ def see_to(connection: Connection, place: str) -> None:
             )
 
 
-def _found(connection: Connection, table: Table) -> tuple[tuple[object, ...], ...] | None:
+def _found(connection: Connection, table: TableRows) -> tuple[tuple[object, ...], ...] | None:
     """The table's rows, at most one too many; empty: it has other columns. None: there is no such table."""
     with connection.cursor() as cursor:
         try:
@@ -110,7 +110,7 @@ def _found(connection: Connection, table: Table) -> tuple[tuple[object, ...], ..
         return tuple(cursor.fetchall())
 
 
-def _make(connection: Connection, table: Table) -> None:
+def _make(connection: Connection, table: TableRows) -> None:
     places = ", ".join(["%s"] * len(table.columns))
     insert = f"INSERT INTO {table.name} ({', '.join(table.columns)}) VALUES ({places})"
     with connection.cursor() as cursor:

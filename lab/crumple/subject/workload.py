@@ -22,7 +22,7 @@ from pydantic_core import PydanticCustomError
 from crumple import contract, parsing
 from crumple.contract_base import Frozen
 from crumple.errors import FileInvalid, Problem, UsageError
-from crumple.subject.table_rows import Table, books, wp_options
+from crumple.subject.table_rows import TableRows, books, wp_options
 
 HASH_BLOCKS = 2048
 
@@ -36,7 +36,7 @@ def hash_content() -> bytes:
 SHOWN_BYTES = 24
 
 
-class Fault(NamedTuple):
+class WrongBody(NamedTuple):
     """What is wrong with a body, and what the contract requires."""
 
     message: str
@@ -60,13 +60,13 @@ class Exact:
         """The body's SHA-256 in hex."""
         return hashlib.sha256(self.body).hexdigest()
 
-    def check(self, body: bytes) -> Fault | None:
+    def check(self, body: bytes) -> WrongBody | None:
         """Where `body` differs, or None."""
         if body == self.body:
             return None
         pairs = enumerate(zip(body, self.body, strict=False))
         at = next((i for i, (a, b) in pairs if a != b), min(len(body), self.length))
-        return Fault(
+        return WrongBody(
             f"{len(body)} bytes that differ from byte {at} on: {_shown(body, at)}",
             f"the contract says {self.length} bytes, there {_shown(self.body, at)}",
         )
@@ -82,21 +82,21 @@ class Fresh:
     fresh: ClassVar[bool] = True
     sha256: ClassVar[None] = None
 
-    def check(self, body: bytes) -> Fault | None:
+    def check(self, body: bytes) -> WrongBody | None:
         """Why `body` cannot have been made as the contract requires, or None."""
         if len(body) != self.length:
-            return Fault(f"{len(body)} bytes", f"the contract says {self.length}")
+            return WrongBody(f"{len(body)} bytes", f"the contract says {self.length}")
         allowed = bytes(range(self.lowest, self.highest + 1))
         beyond = body.translate(None, delete=allowed)
         if beyond:
             at = body.index(beyond[:1])
             message = f"byte {at} is {beyond[0]}"
-            return Fault(message, f"the contract says {self.lowest} to {self.highest}")
+            return WrongBody(message, f"the contract says {self.lowest} to {self.highest}")
         # A random body of this length lacks one of the values less than once in 10^700 answers.
         absent = sorted(set(allowed) - set(body))
         if absent and self.length > 1000 * len(allowed):
             remedy = f"choose at random from {self.lowest} to {self.highest}, both included"
-            return Fault(f"no byte of it is {absent[0]}", remedy)
+            return WrongBody(f"no byte of it is {absent[0]}", remedy)
         return None
 
 
@@ -154,7 +154,7 @@ def _book_rows(_: Mapping[str, Value]) -> bytes:
     return _first_rows(books(), 10)
 
 
-def _first_rows(table: Table, number: int) -> bytes:
+def _first_rows(table: TableRows, number: int) -> bytes:
     return _json([dict(zip(table.columns, row, strict=True)) for row in table.rows[:number]])
 
 
@@ -180,7 +180,7 @@ BODIES = ("body", "computed", "fresh")
 ONE_BODY = "write one of body, computed and fresh"
 
 
-class Asked(Frozen):
+class RequestPattern(Frozen):
     """The request as written; `path` holds {parameters}."""
 
     method: str = "GET"
@@ -249,7 +249,7 @@ class Workload(Frozen):
     name: str
     title: str
     about: str = ""
-    request: Asked
+    request: RequestPattern
     parameters: dict[str, Parameter] = Field(default_factory=dict)
     database: Query | None = None
     answer: Answer

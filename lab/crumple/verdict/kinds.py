@@ -31,7 +31,7 @@ from crumple.study.claim import (
     quantity,
 )
 from crumple.subject import effects
-from crumple.subject.effects import Observed
+from crumple.subject.effects import TreeSeen
 from crumple.subject.server_toml import IoModel
 from crumple.verdict import opinions
 from crumple.verdict.case import ClaimCase, Judged, effect_of_server, how_far, untestable
@@ -369,7 +369,7 @@ def model(claim: ModelClaim, case: ClaimCase) -> Iterator[Judged]:
         yield effect, alone.trials
 
 
-def _as_declared(declared: IoModel, seen: Observed) -> str:
+def _as_declared(declared: IoModel, seen: TreeSeen) -> str:
     while_waiting = f"while {seen.at_once} requests wait"
     if seen.idle == seen.waiting:
         what = f"{seen.idle}, at rest and {while_waiting}"

@@ -10,8 +10,8 @@ from statistics import fmean
 
 from crumple import contract
 from crumple.contract import Series, TrialRecord, TrialSpec
-from crumple.find.search import Place, Unanswered
 from crumple.load import engine_spec, load_plan
+from crumple.load.site import NothingAnswered, RunningServer
 from crumple.words.answer_sentences import Exchange, header
 
 # For how long a version is loaded to see its throughput: a fresh start, which may warm up, and a process
@@ -54,7 +54,13 @@ class Calibrated:
 
 
 def calibrated(
-    place: Place, connections: int, run: Run, *, afresh: bool, budget_s: float, warm_up_s: float | None
+    place: RunningServer,
+    connections: int,
+    run: Run,
+    *,
+    afresh: bool,
+    budget_s: float,
+    warm_up_s: float | None,
 ) -> Calibrated:
     """Ask each request once, then all connections at once. Raises Unanswered. `beside_s` is left at 0."""
     shape = contract.ClosedShapeSpec(connections=connections)
@@ -62,12 +68,12 @@ def calibrated(
     asked = [Exchange(run(spec)) for spec in load_plan.specs(_spec(place, shape, wanted_s))]
     for each in asked:
         if not each.is_met:
-            raise Unanswered(each.record)
+            raise NothingAnswered(each.record)
     alone_s = max((each.took_ns or 0) for each in asked) / 1e9
     load_s = max(min(wanted_s, BUDGET_SHARE * budget_s), ANSWERS * alone_s)
     record = run(_spec(place, shape, load_s))
     if not record.outcomes.ok:
-        raise Unanswered(record)
+        raise NothingAnswered(record)
     settled_s = settled(record.series) if afresh else 0.0
     warm = warm_up_s if warm_up_s is not None else _warm_up_s(settled_s) if afresh else REWARM_S
     return Calibrated(tuple(map(_answer, asked)), per_s(record, settled_s), warm, 0.0)
@@ -117,7 +123,7 @@ def _steps(series: Series) -> list[float]:
     return [found.get(step, 0) / STEP_S for step in range(max(found, default=0))]
 
 
-def _spec(place: Place, shape: contract.ClosedShapeSpec, load_s: float) -> TrialSpec:
+def _spec(place: RunningServer, shape: contract.ClosedShapeSpec, load_s: float) -> TrialSpec:
     return engine_spec.spec(
         label="calibration",
         target=place.target,

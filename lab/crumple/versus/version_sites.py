@@ -12,9 +12,9 @@ from crumple import contract
 from crumple.contract import TrialRecord
 from crumple.errors import CrumpleError, UsageError
 from crumple.find.find_plan import CORES_PER_THREAD
-from crumple.find.search import Place, Site
 from crumple.load import engine_spec, lost, watching
 from crumple.load.load_options import Options
+from crumple.load.site import RunningServer, Site
 from crumple.load.target import Resolved
 from crumple.machine import capacity, facts
 from crumple.machine.capacity import Placement
@@ -24,7 +24,7 @@ from crumple.record.validity import Validity
 from crumple.subject import build as built
 from crumple.subject import checked_start, command_start, commits, server_toml, servers
 from crumple.subject.build import Built
-from crumple.subject.servers import Running
+from crumple.subject.servers import StartedServer
 from crumple.subject.workload import Value, Workload
 from crumple.versus import versions
 from crumple.versus.versions import CommandVersion, CommitVersion, ServerVersion, UrlVersion, Version
@@ -184,8 +184,8 @@ def _of_url(version: Version, resolved: Resolved, way: _Way) -> Site:
     requests, process = way.asked.requests_at(resolved.path), lost.process(options.server_pid)
 
     @contextmanager
-    def opened() -> Iterator[Place]:
-        yield Place(resolved.target, requests, options, process)
+    def opened() -> Iterator[RunningServer]:
+        yield RunningServer(resolved.target, requests, options, process)
 
     return _site_of(version, opened, way, cores, afresh=False)
 
@@ -195,7 +195,7 @@ def _of_server(version: Version, server: ServerVersion, built: Built, way: _Way)
     requests = way.requests()
 
     @contextmanager
-    def opened() -> Iterator[Place]:
+    def opened() -> Iterator[RunningServer]:
         with checked_start.started(
             built,
             cores=way.cores.server,
@@ -212,17 +212,17 @@ def _of_command(version: Version, command: CommandVersion, way: _Way, folder: Pa
     requests = way.requests()
 
     @contextmanager
-    def opened() -> Iterator[Place]:
+    def opened() -> Iterator[RunningServer]:
         with command_start.started(command.words, cores=way.cores.server, folder=folder) as running:
             yield _place(running, requests, way)
 
     return _site_of(version, opened, way, way.cores.server)
 
 
-def _place(running: Running, requests: tuple[contract.RequestSpec, ...], way: _Way) -> Place:
+def _place(running: StartedServer, requests: tuple[contract.RequestSpec, ...], way: _Way) -> RunningServer:
     target = contract.Target(address=running.address, host=running.address)
     process = lost.process(running.pid, running.guarded)
-    return Place(target, requests, _watch(way.options, running.pid), process)
+    return RunningServer(target, requests, _watch(way.options, running.pid), process)
 
 
 def _watch(options: Options, server_pid: int | None) -> Options:
@@ -232,7 +232,7 @@ def _watch(options: Options, server_pid: int | None) -> Options:
 
 def _site_of(
     version: Version,
-    opened: Callable[[], AbstractContextManager[Place]],
+    opened: Callable[[], AbstractContextManager[RunningServer]],
     way: _Way,
     server_cores: tuple[int, ...],
     *,

@@ -13,9 +13,9 @@ from typing import Literal, Protocol
 from crumple import contract
 from crumple.contract import ProgressLine, TrialRecord, TrialSpec
 from crumple.errors import Interrupted, NothingCompared, ServerFailed
-from crumple.find.search import Place, Site, Unanswered
 from crumple.load import engine_spec, load_options, lost, unloaded
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
+from crumple.load.site import NothingAnswered, RunningServer, Site
 from crumple.machine import facts
 from crumple.stats.shuffling import shuffle
 from crumple.versus import calibrating, lengths, standing, turn
@@ -172,7 +172,7 @@ class _VersusCourse:
                     known = self._calibrate(place, site, letter)
                     self._watched = self._watched and place.options.server_pid is not None
                     left_s = self._means.clock()
-            except Unanswered as nothing:
+            except NothingAnswered as nothing:
                 raise UnansweredVersion(letter, nothing.record) from None
             except ServerFailed as failed:
                 how = "ended badly" if begun else "did not start"
@@ -302,7 +302,9 @@ class _VersusCourse:
             turn.load_at_rate(at_rate, site.assess(at_rate), site.taken(at_rate)),
         )
 
-    def _check(self, record: TrialRecord, place: Place, what: str, *, was_answered: bool = True) -> None:
+    def _check(
+        self, record: TrialRecord, place: RunningServer, what: str, *, was_answered: bool = True
+    ) -> None:
         """Raise _GoneError, which begins with `what`, if the version was lost in that load, or before it."""
 
         def ask() -> TrialRecord:
@@ -315,7 +317,7 @@ class _VersusCourse:
             raise _GoneError(f"{what}: it answered no request rightly, {_worst(record)}")
 
     def _put_on(
-        self, place: Place, letter: str, number: int, warm_up_s: float
+        self, place: RunningServer, letter: str, number: int, warm_up_s: float
     ) -> tuple[TrialRecord, TrialRecord]:
         """Put both loads on. All turns of a block have one seed, and so the same arrivals."""
         assert self._lengths is not None
@@ -350,7 +352,7 @@ class _VersusCourse:
         )
         return closed, at_rate
 
-    def _cores_apart(self, place: Place) -> tuple[int, ...]:
+    def _cores_apart(self, place: RunningServer) -> tuple[int, ...]:
         """The server's cores whose speed is read; none where that would delay requests or tell of the load.
 
         The engine needs cores of its own, so that no reading delays it. Two cores that share a physical one
@@ -369,7 +371,7 @@ class _VersusCourse:
     def _closed(self) -> contract.ClosedShapeSpec:
         return contract.ClosedShapeSpec(connections=self._loads.connections)
 
-    def _calibrate(self, place: Place, site: Site, letter: str) -> Calibrated:
+    def _calibrate(self, place: RunningServer, site: Site, letter: str) -> Calibrated:
         def run(spec: TrialSpec) -> TrialRecord:
             record = self._run(spec)
             self._check(record, place, f"{letter} was lost while it was calibrated", was_answered=False)

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 from crumple.asked import all_sources, found, jcmd, mysql, postgres, pprof
-from crumple.asked.found import Found, NotAnswered, Server
+from crumple.asked.found import AskedServer, NotAnswered, SourceFinding
 from crumple.observation.answers import AskedPart, SourceAnswer
 from crumple.observation.at_load import Peer
 
@@ -20,7 +20,7 @@ def source(name: str, **parts: Any) -> ModuleType:
         "applies": lambda server: 1,
         "command": lambda target: "ask",
         "call": lambda target, deadline: "4 of 4",
-        "read": Found,
+        "read": SourceFinding,
     }
     return cast(ModuleType, SimpleNamespace(**{**usual, **parts}))
 
@@ -78,7 +78,7 @@ def test_what_was_not_answered_and_what_cannot_be_read_says_why() -> None:
 
 
 def test_what_acts_on_a_terminal_is_escaped_and_long_texts_are_cut() -> None:
-    hostile = Found(
+    hostile = SourceFinding(
         "4\x07", {"gated": AskedPart(3, 4, "\u202e" * 99)}, ("\x1b]0;x\x07" * 9, "a\nb", *"c" * 20)
     )
     got = answers(source("a", command=lambda target: "ask \x1b[2J", read=lambda text: hostile))[0]
@@ -103,7 +103,7 @@ def test_this_process_is_no_jvm_and_no_go_program() -> None:
 def test_a_process_that_does_not_catch_sigquit_is_not_asked_by_jcmd(monkeypatch: pytest.MonkeyPatch) -> None:
     # Stands for a JVM under -Xrs, which SIGQUIT ends: this process has no handler for it either.
     monkeypatch.setattr(jcmd, "_has_library", lambda pid: True)
-    why = jcmd.applies(Server((os.getpid(),)))
+    why = jcmd.applies(AskedServer((os.getpid(),)))
     assert isinstance(why, str)
     assert "does not catch SIGQUIT" in why
 
@@ -113,8 +113,8 @@ def test_a_database_is_found_by_who_listens_or_else_by_its_port_or_socket(
 ) -> None:
     monkeypatch.setattr(postgres.calling, "program", lambda name: name)
 
-    def peer(address: str, listener: str | None = None) -> Server:
-        return Server((1,), (Peer("10.0.0.9:80", "nginx", 1, 1, 1), Peer(address, listener, 1, 1, 1)))
+    def peer(address: str, listener: str | None = None) -> AskedServer:
+        return AskedServer((1,), (Peer("10.0.0.9:80", "nginx", 1, 1, 1), Peer(address, listener, 1, 1, 1)))
 
     assert postgres.applies(peer("[::1]:6000", "postgres")) == ("::1", "6000")
     assert postgres.applies(peer("10.0.0.1:5432")) == ("10.0.0.1", "5432")

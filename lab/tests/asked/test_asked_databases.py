@@ -2,7 +2,7 @@
 
 import pytest
 from crumple.asked import mysql, postgres_activity, statements
-from crumple.asked.found import Found
+from crumple.asked.found import SourceFinding
 
 # Eight clients of PostgreSQL 15 that update one row, each in a transaction with a wait.
 ROW_LOCK = """\
@@ -21,7 +21,7 @@ def rows(*each: str) -> str:
     return HEADER + "".join(f"{number},{row}\n" for number, row in enumerate(each, 1))
 
 
-def counts(read: Found) -> dict[str, tuple[int, int]]:
+def counts(read: SourceFinding) -> dict[str, tuple[int, int]]:
     return {name: (part.number, part.of) for name, part in read.parts.items() if part.number}
 
 
@@ -95,7 +95,7 @@ def test_what_stands_in_double_quotes_is_a_value_of_mysql_and_a_name_of_postgres
 Waits = list[tuple[int, int]] | None
 
 
-def processes(waits: Waits, **info: str) -> Found:
+def processes(waits: Waits, **info: str) -> SourceFinding:
     """What a process list shows as MariaDB 10.11 gives it; a state and no statement: "Sleep"."""
     listed = [
         {

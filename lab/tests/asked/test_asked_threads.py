@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 from crumple.asked import goroutines, jvm_threads, python_threads, threads
-from crumple.asked.found import Found
-from crumple.asked.threads import Thread, Wait
+from crumple.asked.found import SourceFinding
+from crumple.asked.threads import RuntimeThread, Wait
 
 TEXTS = Path(__file__).parents[1] / "asked_texts"
 READERS = {"jvm": jvm_threads.read, "python": python_threads.read, "go": goroutines.read}
 
 
-def shown(name: str) -> Found:
+def shown(name: str) -> SourceFinding:
     file = next(TEXTS.glob(f"{name}.*"))
     return READERS[name.partition("-")[0]](file.read_text(encoding="utf-8"))
 
@@ -93,10 +93,10 @@ def test_code_of_a_library_is_no_place_of_the_program() -> None:
     assert jvm_threads.read(dump.replace(own, f"{library}\n{own}")) == jvm_threads.read(dump)
 
 
-def made(**waits: int) -> list[Thread]:
+def made(**waits: int) -> list[RuntimeThread]:
     kinds: dict[str, Wait] = {"pooled": "pooled", "sleeps": "sleeps", "idle": "idle"}
     every = [kind for kind, count in waits.items() for _ in range(count)]
-    return [Thread(f"http-{number}", kinds[kind], f"at {kind}") for number, kind in enumerate(every)]
+    return [RuntimeThread(f"http-{number}", kinds[kind], f"at {kind}") for number, kind in enumerate(every)]
 
 
 def test_threads_that_wait_for_work_are_in_the_pool_and_have_none() -> None:
@@ -106,12 +106,15 @@ def test_threads_that_wait_for_work_are_in_the_pool_and_have_none() -> None:
 
 
 def test_the_pool_with_most_work_is_that_of_the_workers() -> None:
-    others = [Thread(f"timer-{number}", "idle", "") for number in range(5)]
+    others = [RuntimeThread(f"timer-{number}", "idle", "") for number in range(5)]
     assert threads.found([*others, *made(sleeps=3)]).parts["occupied"].of == 3
 
 
 def test_one_thread_is_no_pool() -> None:
-    assert "occupied" not in threads.found([Thread("main", "sleeps", ""), Thread("timer", "idle", "")]).parts
+    assert (
+        "occupied"
+        not in threads.found([RuntimeThread("main", "sleeps", ""), RuntimeThread("timer", "idle", "")]).parts
+    )
 
 
 @pytest.mark.parametrize("runtime", READERS)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from crumple.asked import fpm_pools, php_fpm
-from crumple.asked.found import Found, Server
-from crumple.asked.fpm_pools import Counted, Pool
+from crumple.asked.found import AskedServer, SourceFinding
+from crumple.asked.fpm_pools import Pool, PoolState
 from crumple.observation.answers import AskedPart
 
 MAIN = """
@@ -34,9 +34,9 @@ def pools(variables: Mapping[str, str]) -> list[Pool]:
     return fpm_pools.pools(MAIN, {"/etc/php/fpm/pool.d/*.conf": POOLS}.__getitem__, variables)
 
 
-def read(busy: int, waiting: int, most: int | None = 5, *, is_behind: bool = False) -> Found:
+def read(busy: int, waiting: int, most: int | None = 5, *, is_behind: bool = False) -> SourceFinding:
     pool = Pool("shop", "/run/php/shop.sock", most)
-    return fpm_pools.read(Counted(pool, 5, busy, waiting, is_behind))
+    return fpm_pools.read(PoolState(pool, 5, busy, waiting, is_behind))
 
 
 def test_pools_are_those_of_included_files_that_listen() -> None:
@@ -108,4 +108,4 @@ def test_connections_of_a_socket_are_told_apart_by_whether_they_are_accepted(tmp
 
 
 def test_this_process_is_no_php_fpm() -> None:
-    assert php_fpm.applies(Server((os.getpid(),))) == ""
+    assert php_fpm.applies(AskedServer((os.getpid(),))) == ""

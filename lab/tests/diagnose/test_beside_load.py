@@ -11,7 +11,7 @@ import pytest
 from crumple import contract
 from crumple.diagnose import beside_load, load_sizes
 from crumple.diagnose.beside_load import BesideLoad
-from crumple.diagnose.diagnose_plan import Plan
+from crumple.diagnose.diagnose_plan import DiagnosisPlan
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.machine.at_rest import AtRest
 from crumple.observation.observed import Observed
@@ -115,7 +115,7 @@ def test_what_the_server_uses_while_nobody_asks_is_no_part_of_a_request() -> Non
 
     def user_ms(rest: AtRest | None) -> float:
         found = Diagnosis(
-            plan=Plan("a server", None, 3, nullcontext),  # type: ignore[arg-type]
+            plan=DiagnosisPlan("a server", None, 3, nullcontext),  # type: ignore[arg-type]
             subject=SUBJECT,
             seen=Observed(cores=2, rest=rest),
             found=None,

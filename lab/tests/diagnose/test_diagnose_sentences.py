@@ -9,7 +9,7 @@ import pytest
 from crumple.cause import judged
 from crumple.diagnose.report import diagnose_sentences
 from crumple.find.level import Level
-from crumple.find.search import Found
+from crumple.find.search import SearchResult
 from crumple.limit.finding import Out
 from crumple.observation.observed import FailuresAlone, Observed
 from made_at_load import LOCK, WORKERS
@@ -25,12 +25,12 @@ def test_the_headline_says_what_limits_it_and_not_what_is_unknown() -> None:
     assert "cannot tell" in diagnose_sentences.headline(replace(unknown, said=()))
 
 
-def searched(*outcomes: str) -> Found:
+def searched(*outcomes: str) -> SearchResult:
     """A search of which each level came to this, and that found no breaking point."""
     levels = tuple(
         cast(Level, SimpleNamespace(load=100.0 + at, outcome=each)) for at, each in enumerate(outcomes)
     )
-    return Found("budget", levels, None, None, False, None, None, 1.0)
+    return SearchResult("budget", levels, None, None, False, None, None, 1.0)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,9 @@ def test_what_the_work_takes_alone_is_that_of_a_server_that_has_worked(
     monkeypatch: pytest.MonkeyPatch, disturbed: str, mean_s: float
 ) -> None:
     """A JVM that has just started compiles beside the first requests, which counts as theirs."""
-    course = observe.Course(replace(SUBJECT, options=Options(seed=3)), lambda *_: (record(), None), Silent())
+    course = observe.Observation(
+        replace(SUBJECT, options=Options(seed=3)), lambda *_: (record(), None), Silent()
+    )
     course._note(work=WorkAlone(answers=50, mean_s=0.005, least_s=0.001, cpu_s=0.009))
     warm = WorkAlone(answers=50, mean_s=0.001, least_s=0.001, cpu_s=0.001, disturbed=disturbed)
     monkeypatch.setattr(course, "_alone", lambda *_: warm)
@@ -42,7 +44,9 @@ def test_what_the_work_takes_alone_is_that_of_a_server_that_has_worked(
 def test_that_the_work_is_answered_at_last_is_noted_also_if_others_used_the_machine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    course = observe.Course(replace(SUBJECT, options=Options(seed=3)), lambda *_: (record(), None), Silent())
+    course = observe.Observation(
+        replace(SUBJECT, options=Options(seed=3)), lambda *_: (record(), None), Silent()
+    )
     answered = WorkAlone(answers=50, mean_s=0.01, least_s=0.01, cpu_s=0.001, disturbed="others used 40 %")
     monkeypatch.setattr(course, "_alone", lambda *_: answered)
     course._again_alone()
@@ -54,7 +58,9 @@ def test_where_the_server_closes_connections_unsaid_each_request_has_its_own(
     monkeypatch: pytest.MonkeyPatch, closes: bool, used: str
 ) -> None:
     """uWSGI does so: the next request on the connection is reset, and counts as a failure of the server."""
-    course = observe.Course(replace(SUBJECT, options=Options(seed=3)), lambda *_: (record(), None), Silent())
+    course = observe.Observation(
+        replace(SUBJECT, options=Options(seed=3)), lambda *_: (record(), None), Silent()
+    )
     monkeypatch.setattr(idle, "closes_unsaid", lambda *_: closes)
     course._see_closing()
     assert course.subject.options.connection == used and course.seen.closes_unsaid == closes
@@ -144,7 +150,7 @@ def test_light_requests_alone_come_on_new_connections_as_well(connection: str, m
         return record(), None
 
     subject = replace(SUBJECT, options=Options(seed=3, connection=connection))  # type: ignore[arg-type]
-    course = observe.Course(subject, run, Silent())
+    course = observe.Observation(subject, run, Silent())
     course._note(light=WorkAlone(50, 0.0001, 0.0001, None))
     found = course._light_new()
     assert [each.connection for each in sent] == ["per-request"] * measures
@@ -163,7 +169,7 @@ def test_slow_requests_are_measured_for_several_times_as_long_as_one_takes(
         return record(), None
 
     slow = SUBJECT.work[0].model_copy(update={"path": "/slow"})
-    course = observe.Course(replace(SUBJECT, slow=slow, options=Options(seed=3)), run, Silent())
+    course = observe.Observation(replace(SUBJECT, slow=slow, options=Options(seed=3)), run, Silent())
     course._note(slow=WorkAlone(answers=5, mean_s=takes_s, least_s=takes_s, cpu_s=0.001))
     course._many(slow, 32)
     assert put_on[-1].stop == contract.DurationStopSpec(duration_s=measured_s)
@@ -183,7 +189,7 @@ def test_the_first_look_is_taken_once_and_before_memory_if_it_would_be_late(
 ) -> None:
     done: list[str] = []
     subject = replace(SUBJECT, slow=slow, options=Options(seed=3))
-    course = observe.Course(
+    course = observe.Observation(
         subject, lambda *_: (record(), None), Silent(), _first_look=lambda: done.append("look")
     )
     for name in ("_see_closing", "_light_new", "_rest", "_asks_at_rest", "_again_alone"):

@@ -61,10 +61,10 @@ def test_connections_held_for_their_memory_are_no_more_when_time_is_up(
 
 def looking(
     monkeypatch: pytest.MonkeyPatch, left_s: float, **plan: object
-) -> tuple[diagnosis._Course, list[float]]:
+) -> tuple[diagnosis._DiagnosisCourse, list[float]]:
     """A diagnosis with so much time left, of work that takes 6 s; the list gets how long each look lasts."""
     asked: Any = SimpleNamespace(label="tried", **plan)
-    course = diagnosis._Course(asked, SUBJECT, None, None, Silent(), 0.0)  # type: ignore[arg-type]
+    course = diagnosis._DiagnosisCourse(asked, SUBJECT, None, None, Silent(), 0.0)  # type: ignore[arg-type]
     course._observing._note(work=WorkAlone(3, 6.0, 6.0, 0.001))
     course._time = late(LASTS_S_MAX - left_s)[0]
     looked: list[float] = []
@@ -125,7 +125,7 @@ def test_no_time_is_waited_for_a_server_that_starts_a_program_for_each_connectio
     times = documents.histogram({20 * MS: 1})
     histograms = documents.record().histograms.model_copy(update={"response_time": times})
     took = record(histograms=histograms)
-    course = observe.Course(SUBJECT, lambda *_: (took, None), Silent())
+    course = observe.Observation(SUBJECT, lambda *_: (took, None), Silent())
     asked: list[int] = []
     monkeypatch.setattr(course, "_run", lambda *_: (asked.append(1), (took, None))[1])
     course._note(light=alone(0.1), light_new=alone(20))
@@ -139,7 +139,7 @@ def test_a_load_that_was_put_on_is_not_said_to_be_given_up(
 ) -> None:
     """All of 512 waited at a time, and then no time is left for as many once more."""
     left, clock = late(0.0)
-    course = observe.Course(SUBJECT, lambda *_: (record(), None), Silent(), left)
+    course = observe.Observation(SUBJECT, lambda *_: (record(), None), Silent(), left)
     put_on: list[int] = []
 
     def loaded(_: object, number: int) -> Many:
@@ -159,7 +159,7 @@ def test_a_server_that_adds_threads_is_loaded_for_longer_if_there_is_time(
     monkeypatch: pytest.MonkeyPatch, left_s: float, longer: list[bool]
 ) -> None:
     left, _ = late(LASTS_S_MAX - left_s)
-    course = observe.Course(SUBJECT, lambda *_: (record(), None), Silent(), left)
+    course = observe.Observation(SUBJECT, lambda *_: (record(), None), Silent(), left)
     put_on: list[bool] = []
 
     def loaded(_: object, number: int, *, longer: bool = False) -> Many:
@@ -179,7 +179,7 @@ def again(monkeypatch: pytest.MonkeyPatch, left_s: float, took: WorkAlone) -> Wo
     times = documents.histogram({1 * MS: 1})
     histograms = documents.record().histograms.model_copy(update={"response_time": times})
     settled = record(histograms=histograms)
-    course = observe.Course(SUBJECT, lambda *_: (settled, None), Silent(), left)
+    course = observe.Observation(SUBJECT, lambda *_: (settled, None), Silent(), left)
     course._note(work=alone(5, 5), light=alone(1))
     monkeypatch.setattr(course, "_alone", lambda *_: took)
     course._again_alone()
@@ -207,7 +207,7 @@ def test_work_that_was_answered_at_first_is_not_said_to_fail(ends: dict[str, int
     none = documents.record().histograms.model_copy(update={"response_time": documents.histogram({})})
     failed = record(outcomes=documents.outcomes(**{"ok": 0, **ends}), histograms=none)
     left, _ = late(LASTS_S_MAX - 25.0)
-    course = observe.Course(SUBJECT, lambda *_: (failed, None), Silent(), left)
+    course = observe.Observation(SUBJECT, lambda *_: (failed, None), Silent(), left)
     course._note(work=alone(5, 5))
     course._again_alone()
     assert course.seen.work == alone(5, 5) and not course.seen.failed

@@ -17,7 +17,7 @@ def test_a_shape_that_fits_is_not_changed() -> None:
         RampShapeSpec(from_connections=0, to_connections=500, over_s=40),
         OpenShapeSpec(connections=1_000, rates=(RateSpec(from_per_s=1, to_per_s=1, duration_s=1),)),
     ):
-        assert capacity.fitted(shape, ROOMY) == capacity.Fitted(shape)
+        assert capacity.fitted(shape, ROOMY) == capacity.FittedShape(shape)
 
 
 def test_too_few_open_files_are_reported_with_the_reduced_load() -> None:
@@ -32,7 +32,7 @@ def test_too_few_open_files_are_reported_with_the_reduced_load() -> None:
 def test_the_limit_of_an_open_shape_is_lowered_silently() -> None:
     rates = (RateSpec(from_per_s=1, to_per_s=1, duration_s=1),)
     found = capacity.fitted(OpenShapeSpec(connections=1_000, rates=rates), Limits(open_files=628, ports=None))
-    assert found == capacity.Fitted(OpenShapeSpec(connections=500, rates=rates))
+    assert found == capacity.FittedShape(OpenShapeSpec(connections=500, rates=rates))
 
 
 def test_a_ramp_keeps_its_steepness() -> None:

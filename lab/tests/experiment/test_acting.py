@@ -15,7 +15,7 @@ import real_engine
 from crumple import contract, engine
 from crumple.experiment import dependency_stopped, files_raised, one_core, one_thread
 from crumple.experiment.bench import Bench
-from crumple.experiment.one_thread import Thread
+from crumple.experiment.one_thread import ServerThread
 from crumple.load import engine_spec
 from crumple.load.load_options import Options
 from crumple.machine import facts
@@ -240,7 +240,7 @@ def test_one_of_four_workers_stopped_leaves_three_quarters(program: str) -> None
 def test_a_thread_that_is_no_worker_makes_no_difference(program: str) -> None:
     with bench(program, "pool", "4", "nap") as made:
         assert made.subject.pid is not None
-        first = Thread(made.subject.pid, made.subject.pid, "", 0)
+        first = ServerThread(made.subject.pid, made.subject.pid, "", 0)
         outcome = until_shown(lambda: shown(one_thread.stopped(made, [first]), 3 / 4, 1))
         assert is_as(outcome, 1), outcome
 

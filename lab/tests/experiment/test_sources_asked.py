@@ -6,7 +6,7 @@ import experimenting
 import pytest
 from asked_servers import needs, until
 from crumple.asked.all_sources import Source
-from crumple.asked.found import Found
+from crumple.asked.found import SourceFinding
 from crumple.experiment import sources_asked
 from crumple.experiment.bench import Bench
 from crumple.load.addresses import port_of
@@ -20,8 +20,8 @@ def test_a_source_is_asked_while_all_connections_of_the_load_are_open() -> None:
         pid, port = bench.subject.pid, port_of(bench.subject.target.address)
         assert pid is not None and port is not None
 
-        def ask(deadline: float) -> Found:
-            return Found(str(connection_ends.held_by_others(pid, port)))
+        def ask(deadline: float) -> SourceFinding:
+            return SourceFinding(str(connection_ends.held_by_others(pid, port)))
 
         assert ask(0.0).shows == "0"
         sources = (Source("held", "count", ask), Source("none", why="missing"))

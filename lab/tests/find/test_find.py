@@ -6,9 +6,10 @@ import pytest
 from crumple import contract
 from crumple.find.conduct import find
 from crumple.find.level import Level
-from crumple.find.search import Guess, Unanswered
+from crumple.find.search import Guess
 from crumple.find.seen import Base
 from crumple.load import lost, objective
+from crumple.load.site import NothingAnswered
 from crumple.record.loss import Lost
 from crumple.record.outage import Gap
 from made_questions import Notes, question, searched, usual
@@ -150,10 +151,10 @@ def test_a_server_that_is_asked_no_more_as_the_time_is_over_is_not_gone() -> Non
 
 def test_without_any_answer_the_search_ends_at_once() -> None:
     server = SyntheticServer(5_000.0, refuses=True)
-    with pytest.raises(Unanswered) as said:
+    with pytest.raises(NothingAnswered) as said:
         searched(server)
     assert said.value.record.outcomes.refused == 100 and len(server.loads) == 1
-    with pytest.raises(Unanswered):
+    with pytest.raises(NothingAnswered):
         searched(SyntheticServer(5_000.0, refuses=True), by="connections")
 
 

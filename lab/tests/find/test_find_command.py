@@ -23,7 +23,8 @@ from crumple.engine import Engine
 from crumple.find import conduct
 from crumple.find.find_flags import FindFlags
 from crumple.find.find_live import FindView
-from crumple.find.search import Found, Unanswered
+from crumple.find.search import SearchResult
+from crumple.load.site import NothingAnswered
 from made_questions import question
 from rich.console import Console
 from synthetic_server import SyntheticServer
@@ -151,7 +152,7 @@ def test_a_server_is_searched_from_the_command_line(
     assert len(err.splitlines()) >= len(said["levels"])
 
 
-def watched(console: Console, budget_s: float = 90.0, quiet: bool = False) -> Found:
+def watched(console: Console, budget_s: float = 90.0, quiet: bool = False) -> SearchResult:
     """Run a search with its live view on a console."""
     server = SyntheticServer(2_000.0)
     with FindView("rate", budget_s, quiet=quiet, console=console) as view:
@@ -191,7 +192,7 @@ def test_quiet_prints_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_search_without_an_answer_says_why() -> None:
     server: Any = SyntheticServer(2_000.0, refuses=True)
-    with pytest.raises(Unanswered) as said:
+    with pytest.raises(NothingAnswered) as said:
         watched_on(server)
     assert unanswered.sentence(said.value.record).startswith(
         "no request was answered as expected: 100 of 100 refused"
@@ -207,7 +208,7 @@ def test_for_more_time_a_search_names_its_own_flag() -> None:
     )
 
 
-def watched_on(server: SyntheticServer) -> Found:
+def watched_on(server: SyntheticServer) -> SearchResult:
     """Run a search on that server without a live view."""
     with FindView("rate", 90.0, quiet=True) as view:
         return conduct.find(question(), server.site(), server.run, server.clock, view)

@@ -9,7 +9,7 @@ import pytest
 from crumple.commands import find as command
 from crumple.drawing import report_page, report_text, terminal
 from crumple.drawing.page import NARROW_PX
-from crumple.find.level import Part
+from crumple.find.level import PartResult
 from crumple.find.report import find_sentences as say
 from crumple.find.report.find_charts import TICKS_MAX, response_over_load
 from crumple.find.report.find_figures import SearchFigures
@@ -109,7 +109,7 @@ def test_it_names_what_broke_first_and_which_resource_was_used_up() -> None:
 def test_requests_that_were_not_sent_did_not_fail_at_the_server() -> None:
     seen = finding("found")
     (level, *_) = (each for each in seen.found.levels if each.outcome == "broke")
-    lost = Part("failed<0.1%", "failed", 0.001, 0.02, False, known=1_000, against=20)
+    lost = PartResult("failed<0.1%", "failed", 0.001, 0.02, False, known=1_000, against=20)
     failures = {"not-sent": 15, "reset": 5}
     unsent = replace(level, parts=(lost,), failed_share=0.02, scheduled=1_000, not_sent=15, failures=failures)
     point = replace(seen.found.point, low=level.load, high=level.load)  # type: ignore[type-var]

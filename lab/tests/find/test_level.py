@@ -8,7 +8,7 @@ import pytest
 from crumple.contract import OpenShapeSpec, RateSpec, TrialRecord
 from crumple.find import level as levels
 from crumple.find.level import Level
-from crumple.find.next_level import Step
+from crumple.find.next_level import NextLevel
 from crumple.find.watch import Watch, slower_than_ns
 from crumple.load import objective
 from crumple.record import disturbance, histogram
@@ -18,7 +18,7 @@ from crumple.record.validity import Validity
 MS = 1_000_000
 VALID = Validity("valid", (), ())
 LATE = ["engine-limited", "schedule-missed"]
-STEP = Step(5_000.0, 2.0, "bisect")
+STEP = NextLevel(5_000.0, 2.0, "bisect")
 
 
 def record(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from crumple.find import limited
-from crumple.find.level import Level, Part
+from crumple.find.level import Level, PartResult
 from crumple.load import objective
 from crumple.record.limiter import Limiter
 from crumple.stats.interval import Interval
@@ -13,7 +13,7 @@ from crumple.stats.interval import Interval
 OBJECTIVE = objective.parse("p99<250ms, failed<1%").terms
 
 
-def level(load: float, outcome: Any = "broke", *parts: Part, seen: Limiter | None = None) -> Level:
+def level(load: float, outcome: Any = "broke", *parts: PartResult, seen: Limiter | None = None) -> Level:
     return Level(
         load, 0, "bracket", outcome, parts, "valid", (), (), 1.0, 500, 300, 300.0, None, None, None, None,
         0.2, 0, {}, {}, 0, 10, 1_000, None, None, None, limiter=seen,
@@ -45,8 +45,8 @@ def test_without_the_rate_of_a_limiter_the_levels_count(known: Limiter | None) -
 
 
 def test_requests_that_failed_did_not_break_the_time() -> None:
-    slow = Part("p99<250ms", "p99", 250e6, 1e6, False, known=519, against=135)
-    failed = Part("failed<1%", "failed", 0.01, 0.25, None, known=519, against=130)
+    slow = PartResult("p99<250ms", "p99", 250e6, 1e6, False, known=519, against=135)
+    failed = PartResult("failed<1%", "failed", 0.01, 0.25, None, known=519, against=130)
     assert level(400, "broke", slow, failed).broken == (failed,)
     # Most of these were answered, and late.
     late = replace(slow, against=400)

@@ -90,6 +90,6 @@ def test_the_search_goes_on_upwards() -> None:
     )  # fmt: skip
     tried = [next_level.Tried(each, "bracket", each.load) for each in WARM]
     step = next_level.next_step(tried, 20.0, aim)
-    assert isinstance(step, next_level.Step) and step.load > 7_685
+    assert isinstance(step, next_level.NextLevel) and step.load > 7_685
     before = next_level.next_step(tried[:-2], 20.0, aim)
-    assert isinstance(before, next_level.Step) and before.load == pytest.approx(4_772, rel=0.2)
+    assert isinstance(before, next_level.NextLevel) and before.load == pytest.approx(4_772, rel=0.2)

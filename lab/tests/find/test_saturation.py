@@ -6,7 +6,7 @@ import documents
 from crumple.contract import OpenShapeSpec, RateSpec
 from crumple.find import level as levels
 from crumple.find.level import Level
-from crumple.find.next_level import Step
+from crumple.find.next_level import NextLevel
 from crumple.find.report.used_up import Sign, signs
 from crumple.find.watch import Watch
 from crumple.load import objective
@@ -24,7 +24,7 @@ def edge(**changes: object) -> list[Level]:
             "histograms": plain.histograms.model_copy(update={"response_time": times}),
         }
     )
-    step, valid = Step(5_000.0, 2.0, "repeat"), Validity("valid", (), ())
+    step, valid = NextLevel(5_000.0, 2.0, "repeat"), Validity("valid", (), ())
     asked = objective.parse("p99<250ms")
     seen = levels.level(step, 0, record, asked, Watch(asked, step, 10_000, lambda: None), valid)
     plain_level = replace(seen, outcome="broke", connections_most=40, server_cores_busy=0.5, retransmitted=0)

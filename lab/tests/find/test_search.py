@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from crumple.find.next_level import Aim, Step, Stop, Tried, next_step
+from crumple.find.next_level import Aim, NextLevel, Stop, Tried, next_step
 from crumple.find.seen import LEAST_S, LevelOutcome
 from made_levels import counted, tried
 
@@ -41,10 +41,10 @@ def at_level(number: int, outcome: LevelOutcome, otherwise: Server) -> Server:
 
 def searched(
     server: Server, aim: Aim = AIM, budget_s: float = BUDGET_S
-) -> tuple[str, list[Tried], list[Step]]:
+) -> tuple[str, list[Tried], list[NextLevel]]:
     """Run a search: its ending, the levels tried, the steps. Fails if a step goes beyond the time left."""
     levels: list[Tried] = []
-    steps: list[Step] = []
+    steps: list[NextLevel] = []
     left_s, start = budget_s, 0
     while True:
         step = next_step(levels, left_s, aim)
@@ -65,15 +65,15 @@ def top(levels: list[Tried]) -> float:
     return max(each.load for each in levels if each.judged.outcome == "held")
 
 
-def step_after(*levels: Tried, left_s: float = BUDGET_S, aim: Aim = AIM) -> Step:
+def step_after(*levels: Tried, left_s: float = BUDGET_S, aim: Aim = AIM) -> NextLevel:
     """The step that follows these levels; the search must not be over."""
     step = next_step(levels, left_s, aim)
-    assert isinstance(step, Step)
+    assert isinstance(step, NextLevel)
     return step
 
 
 def test_it_begins_with_the_first_guess_and_rises_by_its_step() -> None:
-    assert step_after() == Step(500.0, 3.0, "bracket", least_s=LEAST_S + 0.25)
+    assert step_after() == NextLevel(500.0, 3.0, "bracket", least_s=LEAST_S + 0.25)
     assert step_after(tried(500.0, "held")).load == pytest.approx(800)
 
 
@@ -224,7 +224,7 @@ def test_two_engine_limited_levels_around_the_breaking_point_are_a_limit_and_one
 @pytest.mark.long
 def test_numbers_of_connections_are_whole_and_small_ones_differ() -> None:
     levels: list[Tried] = []
-    while isinstance(step := next_step(levels, 60.0, CONNECTIONS), Step) and len(levels) < 30:
+    while isinstance(step := next_step(levels, 60.0, CONNECTIONS), NextLevel) and len(levels) < 30:
         assert step.load == round(step.load)
         levels.append(tried(step.load, "held" if step.load <= 5 else "broke", step.purpose, per_s=1_000.0))
     assert {5.0, 6.0} <= {each.load for each in levels}
@@ -263,7 +263,7 @@ def test_an_undecided_level_counts_by_its_tendency() -> None:
 def test_on_the_way_down_it_stops_where_a_level_can_decide_nothing() -> None:
     # If 8 % are slow, 47 answers show it; at 10.5 per second, twice as many take the longest level.
     levels: list[Tried] = []
-    while isinstance(step := next_step(levels, 1e6, replace(AIM, lowest=0.1)), Step):
+    while isinstance(step := next_step(levels, 1e6, replace(AIM, lowest=0.1)), NextLevel):
         levels.append(Tried(counted(step.load, 1_000, 81, "broke"), step.purpose, step.load))
     assert step.ending == "never"
     assert levels[-1].load == levels[-2].load == pytest.approx(10.49, rel=0.01)
@@ -279,7 +279,7 @@ def test_on_the_way_down_it_stops_where_a_level_can_decide_nothing() -> None:
 )
 def test_it_goes_down_to_between_a_16th_and_a_64th_of_the_first_load(slow: int, lowest: float) -> None:
     levels: list[Tried] = []
-    while isinstance(step := next_step(levels, 1e6, replace(AIM, lowest=0.1)), Step):
+    while isinstance(step := next_step(levels, 1e6, replace(AIM, lowest=0.1)), NextLevel):
         levels.append(Tried(counted(step.load, 100, slow, "broke"), step.purpose, step.load))
     assert step.ending == "never" and levels[-1].load == levels[-2].load == pytest.approx(lowest)
 
@@ -311,5 +311,5 @@ def test_it_ends_early_if_enough_is_known_on_enough_starts() -> None:
 
     afresh = replace(AIM, start_s=4.0)
     assert next_step(clear(1), BUDGET_S, AIM) == next_step(clear(5), BUDGET_S, afresh) == Stop("found")
-    assert isinstance(next_step(clear(1)[:6], BUDGET_S, AIM), Step)
-    assert isinstance(next_step(clear(4), BUDGET_S, afresh), Step)
+    assert isinstance(next_step(clear(1)[:6], BUDGET_S, AIM), NextLevel)
+    assert isinstance(next_step(clear(4), BUDGET_S, afresh), NextLevel)

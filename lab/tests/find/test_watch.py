@@ -5,8 +5,8 @@ from typing import Any
 import documents
 import numpy as np
 import pytest
-from crumple.find.next_level import Step
-from crumple.find.watch import Backlog, Course, Watch, slower_than_ns
+from crumple.find.next_level import NextLevel
+from crumple.find.watch import Backlog, ShareWatch, Watch, slower_than_ns
 from crumple.load import objective
 from crumple.stats.shares import AnswerCount
 
@@ -20,7 +20,7 @@ class Level:
         self.ends: list[float] = []
         self._at_s = 0.0
         self._objective = objective.parse(asked)
-        step = Step(100.0, 10.0, "repeat", least_s=least_s)
+        step = NextLevel(100.0, 10.0, "repeat", least_s=least_s)
         self.watch = Watch(self._objective, step, longest, lambda: self.ends.append(self._at_s))
 
     def told(self, at_s: float, ok: int, slow: int = 0, *, waiting: int = 0, **failed: int) -> None:
@@ -43,7 +43,7 @@ class Level:
             self.told(line / 10, ok, round(slow_share * ok))
 
     @property
-    def course(self) -> Course:
+    def course(self) -> ShareWatch:
         """The course of the first share."""
         return self.watch.courses[0]
 

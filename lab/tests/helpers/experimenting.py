@@ -72,7 +72,7 @@ def at(
         cores=2,
     )
     runs = running.runner(real_engine.loaded(), lambda _: None)
-    put_on = observe.Course(subject, runs, Silent())._put_on
+    put_on = observe.Observation(subject, runs, Silent())._put_on
     if alone_s is None:
         stop = contract.RequestsStopSpec(requests=20, within_s=2.0)
         mean_ns = put_on((work,), 1, stop).histograms.response_time.mean_ns

@@ -9,7 +9,7 @@ import synthetic_load
 from crumple import contract
 from crumple.cause import judged
 from crumple.commands import load_result
-from crumple.diagnose.diagnose_plan import Plan
+from crumple.diagnose.diagnose_plan import DiagnosisPlan
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import diagnose_report
 from crumple.drawing import report_text
@@ -64,7 +64,7 @@ def diagnosis(**changes: Any) -> Diagnosis:
         cores=2,
     )
     plain: dict[str, Any] = {
-        "plan": Plan("http://127.0.0.1:8080/work", objective.parse("p99<250ms"), 3, _nothing),
+        "plan": DiagnosisPlan("http://127.0.0.1:8080/work", objective.parse("p99<250ms"), 3, _nothing),
         "subject": subject,
         "seen": facts.seen,
         "found": None,

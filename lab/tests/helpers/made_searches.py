@@ -5,7 +5,7 @@ from typing import Any
 
 from crumple.find.report.find_figures import SearchFigures
 from crumple.find.report.find_report import document_of
-from crumple.find.search import Found
+from crumple.find.search import SearchResult
 from crumple.load import objective
 from made_questions import question, searched, usual
 from synthetic_server import SyntheticServer
@@ -14,7 +14,7 @@ COMMAND = "crumple find synthetic --seed 5"
 
 
 @cache
-def searches(kind: str) -> tuple[Any, Found]:
+def searches(kind: str) -> tuple[Any, SearchResult]:
     """Question and result of a search that ended as `kind` says."""
     if kind in ("found", "one start"):
         return question(), usual(afresh=kind == "found")[1]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from crumple.find import next_level, seen
 from crumple.find.breaking_point import Binding, binding
-from crumple.find.next_level import Aim, Step, Tried, next_step, of_server
+from crumple.find.next_level import Aim, NextLevel, Tried, next_step, of_server
 from crumple.find.seen import Base, Judged, LevelOutcome, Tick
 from crumple.load import objective
 from crumple.stats import shares
@@ -122,7 +122,7 @@ class Search:
         """Run the search; return what breaks first. `starts`: factors of the capacity, one for each start."""
         noise = np.random.default_rng(self.seed)
         left_s, start, aim = self.budget_s - self.spent_s, 0, self._aim()
-        while isinstance(step := next_step(self.tried, left_s, aim), Step):
+        while isinstance(step := next_step(self.tried, left_s, aim), NextLevel):
             if step.afresh:
                 start += 1
                 left_s -= aim.start_s or 0.0
@@ -135,7 +135,7 @@ class Search:
         self.ending = step.ending
         return binding(of_server(self.tried), aim.arrivals, self.calm)
 
-    def _level(self, step: Step, start: int, noise: np.random.Generator) -> tuple[float, float, Judged]:
+    def _level(self, step: NextLevel, start: int, noise: np.random.Generator) -> tuple[float, float, Judged]:
         """When the level was over, how long the server then needed for its backlog, and the result."""
         factor = self.starts[start] if self.starts else 1.0
         due_s, ended_s = self.server(step.load / factor, (SETTLE_S + step.measure_s) * factor, noise)

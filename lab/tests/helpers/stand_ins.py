@@ -96,7 +96,7 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     def readiness(description: Any) -> Any:
         if description.name in acts.missing:
             return servers.Missing("go is not installed", "run: crumple setup")
-        return servers.Ready({"go": "1.26"})
+        return servers.Installed({"go": "1.26"})
 
     def ceiling_after(load: Any, record: TrialRecord, cache_dir: Path, telling: Any) -> Ceiling | None:
         assert acts.open == 0, "a server that runs would be disturbed"

@@ -15,9 +15,9 @@ import numpy as np
 from crumple import contract
 from crumple.engine import EndEarly
 from crumple.errors import Interrupted
-from crumple.find.search import Place, Site
 from crumple.load.load_options import Options
 from crumple.load.lost import ServerProcess
+from crumple.load.site import RunningServer, Site
 from crumple.machine.life import End
 from crumple.record.validity import Validity, Word
 from numpy.typing import NDArray
@@ -70,12 +70,12 @@ class SyntheticServer:
         """The site at which the search finds the server; `afresh`: the search starts it itself."""
 
         @contextmanager
-        def opened() -> Iterator[Place]:
+        def opened() -> Iterator[RunningServer]:
             self.now_s += self.start_s
             self.starts += 1
             self.alive = True
             self._capacity_per_s = self.capacity_per_s * math.exp(self._random.normal(0, self.spread))
-            yield Place(
+            yield RunningServer(
                 target=contract.Target(address="127.0.0.1:1", host="127.0.0.1:1"),
                 requests=(documents.request(),),
                 options=Options(seed=1),

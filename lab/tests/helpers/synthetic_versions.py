@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from crumple.contract import ProgressLine, SpeedRecord, TrialRecord, TrialSpec
 from crumple.engine import EndEarly
 from crumple.errors import Interrupted, ServerFailed
-from crumple.find.search import Place, Site
 from crumple.load.lost import ServerProcess
+from crumple.load.site import RunningServer, Site
 from crumple.record.disturbance import Disturbance, disturbance
 from crumple.record.validity import Validity
 from crumple.versus import versus_course
@@ -98,7 +98,7 @@ class Machine:
         plain = self.servers[letter].site(afresh=self.afresh)
 
         @contextmanager
-        def opened() -> Iterator[Place]:
+        def opened() -> Iterator[RunningServer]:
             self.opened[letter] = self.opened.get(letter, 0) + 1
             if self.refuses_at.get(letter) == self.opened[letter]:
                 raise ServerFailed("start", "it ended with code 1 before it answered")

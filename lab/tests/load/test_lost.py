@@ -23,7 +23,7 @@ from crumple.record.outage import Gap, Outage
 from crumple.record.validity import Validity
 from crumple.results import restored
 from crumple.results.load_document import LoadDocument
-from crumple.results.selection import Entry
+from crumple.results.selection import StoredEntry
 from crumple.words import lost_sentences
 from made_outages import record
 
@@ -145,7 +145,7 @@ def test_a_load_without_figures_has_none_in_its_document_and_exports(tmp_path: P
     documents_of = [load_result.document(each) for each in (whole, gone)]
     assert [each["throughput_per_s"] is None for each in documents_of] == [False, True]
     assert [each["times"]["response_time"]["count"] > 0 for each in documents_of] == [True, False]
-    entry = Entry("load-1", tmp_path, 0)
+    entry = StoredEntry("load-1", tmp_path, 0)
     read = [restored.read({"name": "load-1", **each}, "load-1") for each in documents_of]
     exported = [measured.of_load(each, entry) for each in read if isinstance(each, LoadDocument)]
     assert [bool(each.figures) for each in exported] == [True, False]

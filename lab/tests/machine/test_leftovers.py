@@ -14,7 +14,7 @@ import pytest
 import tiny_servers
 from command_line import caller
 from crumple.machine import leftovers
-from crumple.machine.leftovers import Ended, ScratchFolder, locked
+from crumple.machine.leftovers import CleanedUp, ScratchFolder, locked
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
@@ -171,7 +171,7 @@ def test_a_running_guard_ends_its_own_processes(tmp_path: Path) -> None:
         assert [each.poll() for each in started] == [None, None]
         started[0].kill()
         started[0].wait()
-        assert leftovers.end_all() == Ended(processes=1, folders=1)
+        assert leftovers.end_all() == CleanedUp(processes=1, folders=1)
     finally:
         for each in started:
             each.kill()
@@ -184,7 +184,7 @@ def test_a_folder_without_processes_is_removed_and_other_labs_folders_stay(tmp_p
     (tmp_path / "crumple-baseline").mkdir()
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / f"{PREFIX}a_link00").symlink_to(tmp_path / "elsewhere")
-    assert leftovers.end_all() == Ended(folders=1)
+    assert leftovers.end_all() == CleanedUp(folders=1)
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {held.path.name, "crumple-baseline", "elsewhere", f"{PREFIX}a_link00"}
     held.remove()
@@ -243,14 +243,14 @@ def test_a_folder_removed_before_it_was_locked_is_made_again(
 @pytest.mark.parametrize(
     ("ended", "said"),
     [
-        (Ended(processes=1, folders=1), "1 process and 1 scratch folder; all of it is ended and removed"),
-        (Ended(folders=2), "2 scratch folders; all of it is ended and removed"),
+        (CleanedUp(processes=1, folders=1), "1 process and 1 scratch folder; all of it is ended and removed"),
+        (CleanedUp(folders=2), "2 scratch folders; all of it is ended and removed"),
         (
-            Ended(processes=1257, folders=1, left=(7, 8)),
+            CleanedUp(processes=1257, folders=1, left=(7, 8)),
             "1,257 processes and 1 scratch folder, of which the processes 7, 8 could not be ended; "
             "end them by hand",
         ),
     ],
 )
-def test_the_message_is_one_line(ended: Ended, said: str) -> None:
+def test_the_message_is_one_line(ended: CleanedUp, said: str) -> None:
     assert str(ended) == f"a crumple that was killed had left {said}"

@@ -8,11 +8,11 @@ from typing import get_args
 import pytest
 from crumple.limit.finding import Cause
 from crumple.machine import setting_names
-from crumple.machine.setting_names import Running, Setting
+from crumple.machine.setting_names import ProgramCall, Setting
 
 
 def of(words: str, cause: str, folder: Path = Path("/nowhere")) -> Setting:
-    return next(each for each in setting_names.of_process(Running(words, folder)) if each.cause == cause)
+    return next(each for each in setting_names.of_process(ProgramCall(words, folder)) if each.cause == cause)
 
 
 def test_each_entry_names_a_cause_and_has_patterns_that_compile() -> None:
@@ -67,7 +67,7 @@ def test_a_library_is_known_to_be_used_where_its_number_is_found() -> None:
 @pytest.mark.parametrize("words", ["./shop --listen 8080", "Go: ./shop", "python3 server.py", "sponge"])
 def test_a_program_that_is_not_known_has_no_setting_for_its_workers(words: str) -> None:
     assert not [
-        each for each in setting_names.of_process(Running(words, Path("/"))) if each.cause == "workers"
+        each for each in setting_names.of_process(ProgramCall(words, Path("/"))) if each.cause == "workers"
     ]
 
 
@@ -75,7 +75,7 @@ def test_files_are_those_that_the_program_sees_and_no_pipe(tmp_path: Path) -> No
     """In a container / is another folder, and what has no end is not read."""
     (tmp_path / "app" / "config").mkdir(parents=True)
     (tmp_path / "app" / "config" / "puma.rb").write_text("threads 5, 7\n")
-    running = Running("puma", Path("/app"), tmp_path)
+    running = ProgramCall("puma", Path("/app"), tmp_path)
     found = next(each for each in setting_names.of_process(running) if each.cause == "workers")
     assert (found.now, found.file) == (7, "/app/config/puma.rb")
     (tmp_path / "app" / "config" / "puma.rb").unlink()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import simulated_causes
 from crumple.asked.all_sources import Source
-from crumple.asked.found import Found
+from crumple.asked.found import SourceFinding
 from crumple.cause import judged, readings
 from crumple.cause.experiments import Permission
 from crumple.contract import TrialRecord
@@ -142,9 +142,9 @@ def course(
 
 
 def asks(asked: list[str]) -> Source:
-    def ask(deadline: float) -> Found:
+    def ask(deadline: float) -> SourceFinding:
         asked.append("asked")
-        return Found("it shows", {"pooled": AskedPart(22, 32, POOL), "gated": AskedPart(0, 32)})
+        return SourceFinding("it shows", {"pooled": AskedPart(22, 32, POOL), "gated": AskedPart(0, 32)})
 
     return Source("jcmd", "jcmd 7 Thread.print", ask)
 

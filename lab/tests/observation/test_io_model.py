@@ -5,13 +5,13 @@ import tiny_servers
 from crumple import project
 from crumple.machine.process_tree import Tree
 from crumple.subject import effects, servers, workload
-from crumple.subject.effects import Observed, Pids
+from crumple.subject.effects import Pids, TreeSeen
 
 MANY = 64
 
 
-def seen(idle: tuple[int, int], waiting: tuple[int, int], at_once: int) -> Observed:
-    return Observed(Tree(*idle), Tree(*waiting), MANY, at_once)
+def seen(idle: tuple[int, int], waiting: tuple[int, int], at_once: int) -> TreeSeen:
+    return TreeSeen(Tree(*idle), Tree(*waiting), MANY, at_once)
 
 
 # Counts of each kind of server: processes and threads when idle, then while 64 requests wait.

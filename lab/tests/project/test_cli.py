@@ -20,7 +20,7 @@ from crumple.commands import report
 from crumple.commands import run as run_command
 from crumple.run.store import Failure
 from crumple.subject import server_check
-from crumple.subject.server_check import Finding
+from crumple.subject.server_check import CheckFinding
 
 ROOT = Path(__file__).parents[3]
 COMMANDS = ("try", "setup", "servers", "workloads", "studies", "verify", "new-server", "run", "report")
@@ -202,7 +202,7 @@ def test_verify_tells_right_answers_from_wrong_ones(
 @pytest.mark.starts
 @pytest.mark.parallel
 def test_verify_prints_a_table_with_the_reasons_below(call: Call, with_engine: None, monkeypatch) -> None:
-    monkeypatch.setattr(server_check, "findings", lambda _: [Finding("hello", "wrong", "the reason")])
+    monkeypatch.setattr(server_check, "findings", lambda _: [CheckFinding("hello", "wrong", "the reason")])
     tiny_servers.write(Path.cwd(), "gone", toml=NEEDS_GONE)
     tiny_servers.write(Path.cwd(), "broken", here='print("no database"); sys.exit(7)')
     code, out, err = call("verify")

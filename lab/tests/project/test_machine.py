@@ -15,9 +15,9 @@ import pytest
 from crumple.errors import UsageError
 from crumple.machine import alone, capacity
 from crumple.machine import facts as machine_facts
-from crumple.machine.capacity import CHECKS, Observed
+from crumple.machine.capacity import CHECKS, MachineFitness
 
-FIT = Observed(
+FIT = MachineFitness(
     governor="performance",
     usable_cores=4,
     physical_cores=2,

@@ -13,7 +13,7 @@ from crumple.record import histogram
 from crumple.record.figures import Figures, figures
 from crumple.record.metrics import LATE, METRICS
 from crumple.run.store import DatabaseFacts
-from crumple.subject.effects import Observed
+from crumple.subject.effects import TreeSeen
 from made_figures import kneed, ramp
 from made_histograms import STAIRS
 
@@ -232,7 +232,7 @@ def test_requests_waiting_at_once_follow_from_the_wait() -> None:
     )
     assert seen is not None
     # 1,000 answers per second, each of which waited 80 ms.
-    assert seen.waiting == Observed(Tree(1, 12), Tree(1, 112), 100, 80)
+    assert seen.waiting == TreeSeen(Tree(1, 12), Tree(1, 112), 100, 80)
     quick = figures(documents.stored(record=sampled().model_copy(update={"histograms": NONE})))
     assert quick is not None
     assert quick.waiting is None

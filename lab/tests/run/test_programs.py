@@ -7,7 +7,7 @@ import documents
 import one_run
 import pytest
 import tiny_servers
-from crumple.commands.run import Asked, new
+from crumple.commands.run import RunArguments, new
 from crumple.engine import Engine
 from crumple.errors import Interrupted, UsageError
 from crumple.run import run_file, runs
@@ -173,4 +173,4 @@ def test_a_rebuilt_engine_has_another_hash(tmp_path: Path) -> None:
 
 def test_mixed_is_refused_for_a_new_run() -> None:
     with pytest.raises(UsageError, match="--mixed needs a run to resume; name it with --resume"):
-        new(Asked(studies=["todo-json"], mixed=True), as_json=False)
+        new(RunArguments(studies=["todo-json"], mixed=True), as_json=False)

@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 from crumple import project
 from crumple.subject import effects
-from crumple.subject.effects import Pace
+from crumple.subject.effects import MachineSpeed
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_no_server_fixes_the_number_of_rounds_in_advance() -> None:
 
 def test_the_drift_of_a_machine_is_slowest_over_fastest() -> None:
     readings_s = iter([0.010, 0.0105, 0.008, 0.012])
-    read = Pace(lambda: next(readings_s))
+    read = MachineSpeed(lambda: next(readings_s))
     assert read.changed == 1
     read.read()
     assert read.changed == 1

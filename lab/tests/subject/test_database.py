@@ -17,7 +17,7 @@ from crumple.errors import DatabaseFailed, DatabaseMissing, UsageError
 from crumple.machine.leftovers import ScratchFolder
 from crumple.subject import database, database_process
 from crumple.subject.database import Database
-from crumple.subject.database_process import Process
+from crumple.subject.database_process import DatabaseProcess
 from crumple.subject.table_rows import BOOKS, books, wp_options
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
@@ -26,7 +26,7 @@ TEN = "SELECT id, title, author, year, pages FROM books ORDER BY id LIMIT 10"
 
 
 @pytest.fixture(scope="module")
-def found() -> database_process.Programs:
+def found() -> database_process.DatabasePrograms:
     try:
         return database_process.programs()
     except DatabaseMissing as missing:
@@ -34,14 +34,14 @@ def found() -> database_process.Programs:
 
 
 @pytest.fixture(scope="module")
-def unchanged(found: database_process.Programs) -> Iterator[Database]:
+def unchanged(found: database_process.DatabasePrograms) -> Iterator[Database]:
     """A private database for tests that change nothing in it."""
     with database.private(()) as data:
         yield data
 
 
 @pytest.fixture(scope="module")
-def users(found: database_process.Programs) -> Iterator[Process]:
+def users(found: database_process.DatabasePrograms) -> Iterator[DatabaseProcess]:
     """A database that stands for the user's own, which crumple did not start."""
     data = database_process.filled(found)
     with database_process.running(found, cores=(), data=data) as process:
@@ -50,7 +50,7 @@ def users(found: database_process.Programs) -> Iterator[Process]:
 
 
 @pytest.fixture
-def empty(users: Process, request: pytest.FixtureRequest) -> str:
+def empty(users: DatabaseProcess, request: pytest.FixtureRequest) -> str:
     """The URL of an empty database there, in which its user has all privileges."""
     name = f"own_{abs(hash(request.node.name)) % 10**9}"
     done(users, f"CREATE DATABASE {name}")
@@ -58,7 +58,7 @@ def empty(users: Process, request: pytest.FixtureRequest) -> str:
     return f"mysql://alice:p%40ss%2Fword@localhost:{users.port}/{name}"
 
 
-def done(process: Process, statement: str) -> tuple[tuple[object, ...], ...]:
+def done(process: DatabaseProcess, statement: str) -> tuple[tuple[object, ...], ...]:
     """Execute the statement with all privileges; its rows."""
     with contextlib.closing(process.opened()) as connection:
         return rows(connection, statement)

@@ -4,7 +4,7 @@ import hashlib
 import random
 
 import pytest
-from crumple.subject.workload import Exact, Fault, Fresh
+from crumple.subject.workload import Exact, Fresh, WrongBody
 
 LETTERS = Fresh(length=108_000, lowest=65, highest=121)
 
@@ -18,7 +18,7 @@ def test_an_exact_body_must_match_every_byte():
     right = Exact(b"Hello, World!")
     assert right.check(b"Hello, World!") is None
     assert (right.length, right.sha256) == (13, hashlib.sha256(b"Hello, World!").hexdigest())
-    assert right.check(b"Hello, world!") == Fault(
+    assert right.check(b"Hello, world!") == WrongBody(
         "13 bytes that differ from byte 7 on: 'world!'", "the contract says 13 bytes, there 'World!'"
     )
 

@@ -19,7 +19,7 @@ from crumple.study.study_load import ClosedShape, Scale, Until, WarmUp
 from crumple.subject import database, effects, server_check, server_toml, servers, workload
 from crumple.subject.database import OnDemand
 from crumple.subject.effects import Pids
-from crumple.subject.server_check import HTTP, MODEL, Subject
+from crumple.subject.server_check import HTTP, MODEL, CheckedServer
 from crumple.subject.server_toml import ServerDescription
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
@@ -68,7 +68,7 @@ def test_every_server_passes_verify(name, databases, monkeypatch):
     with servers.start(
         servers.build(description), cores=cores, settings={}, environment=environment
     ) as running:
-        subject = Subject(
+        subject = CheckedServer(
             description=description,
             address=running.address,
             keeps=description.keeps_connections(running.settings),

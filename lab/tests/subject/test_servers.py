@@ -73,7 +73,7 @@ def test_the_problems_of_all_servers_are_reported_together(tmp_path):
 def test_a_server_with_all_requirements_is_ready_and_has_versions(tmp_path):
     tiny = tiny_servers.described(tmp_path)
     expected = {"python": f"{sys.version_info.major}.{sys.version_info.minor}"}
-    assert servers.readiness(tiny) == servers.Ready(expected)
+    assert servers.readiness(tiny) == servers.Installed(expected)
     assert servers.versions(tiny) == expected
 
 
@@ -335,4 +335,4 @@ def test_a_server_that_ignores_sigterm_is_ended(tmp_path, monkeypatch):
         pass
     assert gone(running.pid)
     # The guard itself reports the end, so it was not killed.
-    assert running.guarded.ended() == guard.Ended(exit=None, signal=signal.SIGKILL)
+    assert running.guarded.ended() == guard.CommandEnd(exit=None, signal=signal.SIGKILL)

@@ -8,7 +8,7 @@ import pytest
 import tiny_runs
 from crumple.machine import guard, process_tree
 from crumple.subject import servers
-from crumple.subject.servers import Running
+from crumple.subject.servers import StartedServer
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
@@ -20,14 +20,14 @@ def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tiny_runs.project(monkeypatch, tmp_path)
 
 
-def _states(running: Running) -> set[str]:
+def _states(running: StartedServer) -> set[str]:
     stats = (
         Path(f"/proc/{pid}/stat").read_text() for pid in process_tree.descendants(running.guarded.guard_pid)
     )
     return {stat.rpartition(")")[2].split()[0] for stat in stats}
 
 
-def _soon(running: Running, *, suspended: bool) -> bool:
+def _soon(running: StartedServer, *, suspended: bool) -> bool:
     deadline = time.monotonic() + 5
     while time.monotonic() < deadline:
         if (_states(running) == {STOPPED}) is suspended:
@@ -54,5 +54,5 @@ def test_a_suspended_server_is_ended_without_a_grace_period(project: Path) -> No
         pids = [*process_tree.descendants(running.guarded.guard_pid)]
         running.guarded.end()
         # One that is stopped meets SIGTERM with SIGCONT; after its grace it would be SIGKILL.
-        assert running.guarded.ended() == guard.Ended(exit=None, signal=signal.SIGTERM)
+        assert running.guarded.ended() == guard.CommandEnd(exit=None, signal=signal.SIGTERM)
         assert pids and not any(Path(f"/proc/{pid}").exists() for pid in pids)

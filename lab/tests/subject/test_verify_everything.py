@@ -9,8 +9,8 @@ import tiny_servers
 from crumple import engine, project
 from crumple.errors import WrongAnswer
 from crumple.subject import effects, server_check, servers, workload
-from crumple.subject.effects import NotJudged, Pace, Pids
-from crumple.subject.server_check import HTTP, MODEL, Finding, Subject
+from crumple.subject.effects import MachineSpeed, NotJudged, Pids
+from crumple.subject.server_check import HTTP, MODEL, CheckedServer, CheckFinding
 from crumple.subject.tables import Counters
 
 ROOT = project.root()
@@ -59,10 +59,12 @@ def at_once(tmp_path_factory):
         yield running
 
 
-def findings(load, tmp_path, here: str = "", declared: str = "thread-per-connection") -> dict[str, Finding]:
+def findings(
+    load, tmp_path, here: str = "", declared: str = "thread-per-connection"
+) -> dict[str, CheckFinding]:
     tiny = tiny_servers.described(tmp_path, here=here).model_copy(update={"io_model": declared})
     with servers.start(servers.build(tiny), cores=(), settings={}) as running:
-        subject = Subject(
+        subject = CheckedServer(
             description=tiny,
             address=running.address,
             keeps=True,
@@ -137,7 +139,7 @@ def test_without_a_database_its_workloads_are_skipped_with_the_reason(load, tmp_
         lambda *a, **k: tiny(*a, **k).model_copy(update={"workloads": ("hello", "rows", "no-such")}),
     )
     found = findings(load, tmp_path)
-    assert found["rows"] == Finding("rows", "skipped", "mariadbd is not installed")
+    assert found["rows"] == CheckFinding("rows", "skipped", "mariadbd is not installed")
     assert found["no-such"].state == "wrong" and "no no-such.toml" in found["no-such"].reason
 
 
@@ -273,7 +275,7 @@ def test_cpu_work_must_take_the_cpu_time_asked_for(at_once, monkeypatch, spent_s
 
     def spend() -> None:
         loop_s = iter([ms / 1e3 for ms in loop_ms])
-        effects.spends_cpu(at_once.address, pids, WORKLOADS["hello"], Pace(lambda: next(loop_s)))
+        effects.spends_cpu(at_once.address, pids, WORKLOADS["hello"], MachineSpeed(lambda: next(loop_s)))
 
     if outcome is None:
         spend()

@@ -7,7 +7,7 @@ import pytest
 from crumple.machine.process_tree import Tree
 from crumple.record.figures import Figures
 from crumple.study.claim import quantity
-from crumple.subject.effects import Observed
+from crumple.subject.effects import TreeSeen
 from crumple.verdict.case import RunFacts
 from crumple.verdict.effect import VerdictWord
 from crumple.verdict.verdict import KINDS, Verdict, judge
@@ -200,8 +200,8 @@ def test_a_figure_of_a_server() -> None:
 
 
 def test_a_model_is_checked_against_processes_and_threads() -> None:
-    threads = Observed(Tree(1, 8), Tree(1, 108), 100, 100)
-    loop = Observed(Tree(1, 8), Tree(1, 8), 100, 100)
+    threads = TreeSeen(Tree(1, 8), Tree(1, 108), 100, 100)
+    loop = TreeSeen(Tree(1, 8), Tree(1, 8), 100, 100)
     meant = claim("model", experiment="shared", servers=["java"])
     seen = [replace(each, waiting=threads) for each in server("java", 1_000)]
     assert answer(meant, seen, RunFacts(models={"java": "thread-per-connection"})) is SUPPORTED

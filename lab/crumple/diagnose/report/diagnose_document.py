@@ -7,7 +7,7 @@ from crumple import contract
 from crumple.cause.made import ExperimentMade
 from crumple.contract import TrialRecord
 from crumple.contract_base import Lenient
-from crumple.diagnose.diagnose_plan import Plan
+from crumple.diagnose.diagnose_plan import DiagnosisPlan
 from crumple.diagnose.diagnosis import Diagnosis, Preliminary
 from crumple.diagnose.report.tenths import Tenth
 from crumple.experiment.subject import Subject
@@ -167,7 +167,7 @@ class DiagnoseDocument(Result):
     def diagnosis(self) -> Diagnosis:
         """The diagnosis as sentences and charts take it."""
         return Diagnosis(
-            plan=Plan(
+            plan=DiagnosisPlan(
                 label=self.server,
                 objective=objective.parse(self.objective) if self.objective else None,
                 seed=self.seed,

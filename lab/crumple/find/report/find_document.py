@@ -4,9 +4,9 @@ from typing import Any, Literal, Self
 
 from crumple import contract
 from crumple.contract_base import Lenient
-from crumple.find.level import Level, Part
+from crumple.find.level import Level, PartResult
 from crumple.find.report.used_up import Sign
-from crumple.find.search import By, Ending, Found, Guess, Question
+from crumple.find.search import By, Ending, Guess, SearchQuestion, SearchResult
 from crumple.find.seen import Base
 from crumple.gate.condition import Outcome
 from crumple.load import objective
@@ -44,14 +44,14 @@ class SearchData(Lenient):
     """Each load that was tried."""
 
     @classmethod
-    def of(cls, found: Found) -> Self:
+    def of(cls, found: SearchResult) -> Self:
         """Return what a search found, as data."""
         return cls(**of_search(found))
 
     @property
-    def found(self) -> Found:
+    def found(self) -> SearchResult:
         """What the search found."""
-        return Found(
+        return SearchResult(
             ending=self.ending,
             levels=self.levels,
             point=self.breaking_point,
@@ -65,7 +65,7 @@ class SearchData(Lenient):
         )
 
 
-def of_search(found: Found) -> dict[str, Any]:
+def of_search(found: SearchResult) -> dict[str, Any]:
     """Return the fields of `SearchData`."""
     own = {name: value for name, value in vars(found).items() if name != "point"}
     return {**own, "breaking_point": found.point}
@@ -91,7 +91,7 @@ class FindDocument(SearchData, Result):
     """What the answer rests on, or why there is none."""
     highest_held: float | None
     """The highest load at which the objective held; a single level may hold by chance."""
-    broke_first: Part | None
+    broke_first: PartResult | None
     """The part of the objective that broke in most of the lowest levels that broke."""
     broke_first_at: float | None
     """The load of the level that `broke_first` is from."""
@@ -127,10 +127,10 @@ class FindDocument(SearchData, Result):
     """What came of each condition of --fail-if."""
 
     @property
-    def question(self) -> Question:
+    def question(self) -> SearchQuestion:
         """What was searched."""
         own = {name: getattr(self, name) for name in QUESTION}
-        return Question(objective=objective.parse(self.objective), **own)
+        return SearchQuestion(objective=objective.parse(self.objective), **own)
 
 
 # The fields of a question that a document has under their own names.

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from crumple.cause import in_short, limiter_rule
 from crumple.find import breaking_point, conduct, limited
-from crumple.find.level import Level, Part
+from crumple.find.level import Level, PartResult
 from crumple.find.report.find_document import FindDocument
 from crumple.find.report.used_up import Sign, signs
-from crumple.find.search import Found, Question
+from crumple.find.search import SearchQuestion, SearchResult
 from crumple.limit.finding import Said
 from crumple.observation.observed import FailuresAlone, WorkAlone
 from crumple.record.stages import Budget
@@ -61,12 +61,12 @@ class SearchFigures:
     document: FindDocument
 
     @cached_property
-    def question(self) -> Question:
+    def question(self) -> SearchQuestion:
         """What was searched."""
         return self.document.question
 
     @cached_property
-    def found(self) -> Found:
+    def found(self) -> SearchResult:
         """What the levels came to."""
         return self.document.found
 
@@ -117,7 +117,7 @@ class SearchFigures:
         )
 
     @cached_property
-    def first_broken(self) -> Part | None:
+    def first_broken(self) -> PartResult | None:
         """The part that broke in most of the lowest levels of the edge, from the lowest level with it."""
         lowest = self.edge[:FIRST_BROKEN_OF]
         names = Counter(part.name for each in lowest for part in each.broken)

@@ -29,7 +29,7 @@ from crumple.find.report import find_sentences as say
 from crumple.find.report.find_document import FindDocument
 from crumple.find.report.find_figures import SearchFigures
 from crumple.find.report.level_sentences import verdict
-from crumple.find.search import Found, Question
+from crumple.find.search import SearchQuestion, SearchResult
 from crumple.gate.condition import for_page
 from crumple.load.report import result
 
@@ -49,8 +49,8 @@ MAY_BE_NONE = 'The mean response time of some levels, by parts. With "<" a part 
 
 
 def document_of(
-    question: Question,
-    found: Found,
+    question: SearchQuestion,
+    found: SearchResult,
     *,
     asked: str,
     command: str,

@@ -12,7 +12,7 @@ from crumple.drawing.numerals import NARROW
 from crumple.drawing.report_parts import Tone
 from crumple.find import outgrown
 from crumple.find.level import Level
-from crumple.find.next_level import Outlook
+from crumple.find.next_level import SearchOutlook
 from crumple.find.report.level_sentences import failures, missed, share, value, verdict
 from crumple.find.seen import LevelOutcome
 from crumple.limit.finding import Finding as Cause
@@ -108,7 +108,7 @@ LIMITED = "what the limiter lets through in the long run: a level above that hol
 ONE_START = "the interval is that of this process; another start of it may break elsewhere"
 
 
-def outlook(seen: Outlook, budget_s: float) -> str:
+def outlook(seen: SearchOutlook, budget_s: float) -> str:
     """What the budget can reach, shown before the first level."""
     least, most = f"{seen.least_s:.2g}", f"{seen.most_s:.2g}"
     each = f"{most}{NARROW}s" if least == most else f"{least} to {most}{NARROW}s"

@@ -4,14 +4,14 @@ from collections import Counter
 from collections.abc import Sequence
 
 from crumple.drawing import numerals
-from crumple.find.level import KEEPS_UP, Level, Part
+from crumple.find.level import KEEPS_UP, Level, PartResult
 from crumple.record import failures as failed
 
 OUTCOMES = {"held": "held", "broke": "broke", "limited": "not valid", "undecided": "undecided"}
 FAULTS = {KEEPS_UP: "backlog grew"}
 
 
-def missed(part: Part, level: Level) -> str:
+def missed(part: PartResult, level: Level) -> str:
     """How a part did not hold: "p99<250ms: 17 % of 295 took longer"."""
     if part.name == KEEPS_UP:
         return f"the backlog grew by {numerals.share(part.value)} of what came due"
@@ -41,7 +41,7 @@ def failures(levels: Sequence[Level]) -> str:
     return ", ".join(said)
 
 
-def value(part: Part) -> str:
+def value(part: PartResult) -> str:
     """The value of a part, in its unit."""
     if part.value is None:
         return numerals.ABSENT
@@ -50,7 +50,7 @@ def value(part: Part) -> str:
     return numerals.rate(part.value) if part.quantity == "throughput" else numerals.duration(part.value)
 
 
-def share(part: Part | None) -> str:
+def share(part: PartResult | None) -> str:
     """How many missed a part, of those known: "0 of 310", "17 % of 295"."""
     if part is None or part.share is None:
         return numerals.ABSENT

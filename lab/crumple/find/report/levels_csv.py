@@ -3,7 +3,7 @@
 import csv
 import io
 
-from crumple.find.level import Part
+from crumple.find.level import PartResult
 from crumple.find.report.find_document import FindDocument
 
 # The fields of a level in its row.
@@ -32,5 +32,5 @@ def levels_csv(document: FindDocument) -> str:
     return written.getvalue()
 
 
-def _of_part(part: Part | None) -> tuple[bool | str | None, int | str, int | str]:
+def _of_part(part: PartResult | None) -> tuple[bool | str | None, int | str, int | str]:
     return (part.holds, part.known, part.against) if part else ("", "", "")
