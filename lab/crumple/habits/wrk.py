@@ -17,6 +17,7 @@ from crumple.habits.tool import (
     same,
 )
 
+# Threads that wrk starts unless -t says otherwise; each has an equal part of the connections.
 THREADS = 2
 SHOWN = "the quantiles are always shown"
 LATE = "counts answers later than 2 s as timeouts, and waits for them"

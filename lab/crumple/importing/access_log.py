@@ -27,9 +27,9 @@ from crumple.importing.shape import begins_array
 from crumple.importing.source import lines
 
 FIELDS = "#Fields:"
-# A line that holds a line that holds a line.
+# A line may hold a line of another program, as of one that collects logs; levels that are looked into.
 _DEPTH_MAX = 3
-# Of what stands before an entry.
+# Letters before an entry that are searched for its host.
 _BEFORE_LETTERS = 1024
 _WITH_SPACE = re.compile(r"[A-Za-z]{3,20} /.* HTTP/[\d.]{1,4}")
 _ESCAPED = re.compile(r'\\(?:x([0-9A-Fa-f]{2})|([\\"]))')
@@ -145,6 +145,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 # A log holds no bodies.
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+# Hosts whose scheme is kept, so that memory does not grow with the log.
 HOSTS_MAX = 10_000
 _NO_ENTRY = "in lines without an entry of a log"
 

@@ -59,6 +59,7 @@ def _named_apart(kinds: Sequence[Weighted]) -> Iterator[Weighted]:
         yield replace(each, request=replace(each.request, name="")) if is_second else each
 
 
+# Different requests that are taken, if --most is not typed, and at most.
 MOST, MOST_MAX = 100, 10_000
 
 

@@ -54,6 +54,7 @@ _ABORTED_SAID = re.compile(r"abort|cancel|interrupt", re.IGNORECASE)
 # Charles and Fiddler answer themselves where they reach no server.
 _CHARLES = {"FAILED": UNANSWERED, "EXCEPTION": UNANSWERED, "BLOCKED": BLOCKED}
 _FIDDLER = "fiddler - "
+# The status of an answer without a body, which the server has sent nevertheless.
 NOT_MODIFIED = 304
 
 

@@ -13,6 +13,7 @@ from crumple.drawing import numerals
 from crumple.drawing.redrawn import Redrawn, with_time_left
 from crumple.drawing.terminal import Terminal
 
+# Seconds after which progress is shown: what is done sooner needs none.
 SOON_S = 1.0
 
 

@@ -9,12 +9,12 @@ import re
 from itertools import accumulate
 from typing import IO
 
-# A text that fills a whole block loses what that block holds of it.
+# Bytes that are read at a time. A text that fills a whole block loses what that block holds of it.
 BLOCK_BYTES = 256 << 10
 # What stands there instead. It begins with NUL, which no typed text has.
 CUT = "\0crumple cut this\0"
 _CUT_AS_JSON = b"\\u0000crumple cut this\\u0000"
-# A HAR has about ten levels.
+# Levels that may be open at a time. A HAR has about ten.
 DEPTH_MAX = 1_000
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))

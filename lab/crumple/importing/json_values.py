@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-# A longer number is none that a server has sent or that a person has written.
+# Bits of a whole number: no server sends, and no person writes, a longer one.
 _DIGITS_BITS = 64
 
 

@@ -196,7 +196,7 @@ _SCHEMES = frozenset({"http", "https", "ws", "wss"})
 _METHOD = re.compile(r"[A-Za-z]{3,20}")
 REQUEST_LINE = re.compile(r"([A-Za-z]{3,20}) (\S+)(?: (?:HTTP/)?[\d.]{1,4})?")
 _PAIR = re.compile(r'([\w.@-]{1,64}+)=("(?:[^"\\]|\\.)*+"|[^\s"]*+)')
-# A record is a line, so this bounds nothing that a server writes.
+# Fields of a line that are read; a line that a server has written holds fewer.
 _PAIRS_MAX = 200
 
 

@@ -21,11 +21,13 @@ import yaml
 from crumple.errors import FileInvalid, Problem
 from crumple.importing.json_values import as_written, text
 
+# Bytes of a document that is read, 32 MiB; a longer one is to be split.
 BYTES_MAX = 32 << 20
-# Deeper than any document is, and less deep than Python goes.
+# Levels of a document: more than any has, and fewer than Python can go down.
 DEPTH_MAX = 200
-# What `<<` brings into tables, in all.
+# Entries that `<<` may bring into all tables together: each may bring what another has brought.
 MERGED_MAX = 50_000
+# Bits of a whole number; a longer one takes long to write.
 _WHOLE_BITS_MAX = 1024
 # A lone surrogate: JSON can escape it, and UTF-8 cannot encode it.
 _HALF = re.compile("[\ud800-\udfff]")
@@ -174,12 +176,13 @@ def _key(name: Any) -> str:
     return "null" if name is None else _HALF.sub("\ufffd", text(name)) or str(name)
 
 
+# Letters of a text that are shown in a sentence.
 SHOWN_MAX = 80
-# As a $ref may lead to another, and as long as one may be.
+# How many times a $ref may lead to another one; and letters of one.
 REFERENCES_MAX, REFERENCE_LETTERS_MAX = 100, 2_000
-# The largest documents of an API take some millions. A step takes one or two microseconds.
+# Steps that a document may take. The largest of an API take some millions; a step takes a microsecond or two.
 STEPS_MAX = 20_000_000
-# As many letters take as long as a step to write.
+# To write 16 letters takes as long as a step.
 LETTERS_A_STEP = 16
 _INDEX = re.compile(r"[0-9]{1,9}")
 

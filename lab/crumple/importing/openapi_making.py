@@ -15,8 +15,9 @@ from crumple.importing.openapi_dialect import Schemas, is_fit
 from crumple.importing.openapi_document import NoExample, Parts
 from crumple.importing.openapi_whole import SIZE_MAX, Wholes, WholeSchema, coerce, given_values, size_of
 
+# How deep a value may be, and how many values may be in it: what needs more is not made.
 DEPTH_MAX, VALUES_MAX = 24, 5_000
-# Values that are tried for one schema, and of each way to satisfy it before the next way is tried.
+# Values that are tried for one schema; and of each way to satisfy it, before the next way is tried.
 TRIES_MAX, FEW = 80, 8
 # A schema that allows everything.
 _ANY: Mapping[str, Any] = {}

@@ -22,9 +22,9 @@ from crumple.importing.recorded import LeftOut, Recorded
 from crumple.importing.repeatable import Unplaced
 from crumple.words import masked
 
-# A longer URL of a server is none.
+# Letters of the URL of a server; a longer one is none.
 URL_LETTERS_MAX = 8 << 10
-# Of one list of servers, of the URL of one, and of those that cannot be read.
+# Servers that are read of one list; variables of the URL of one; and unreadable servers that are named.
 SERVERS_MAX, VARIABLES_MAX, NAMED_MAX = 100, 100, 10
 Placed = tuple[str, str]
 _PLACE = re.compile(r"\{[^{}]*\}")
@@ -105,7 +105,7 @@ class Servers:
 
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
-# Operations × servers.
+# Operations × servers; a document with more is refused.
 REQUESTS_MAX = 100_000
 MADE_UP = "with values of which only the schema is in the document"
 

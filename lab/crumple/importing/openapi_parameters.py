@@ -18,7 +18,7 @@ from crumple.importing.openapi_examples import Examples
 from crumple.importing.recorded import LeftOut
 from crumple.load import header_lines
 
-# As much as a body in a HAR may have.
+# Letters of all examples of one request: as much as a body in a HAR may have.
 LETTERS_MAX = 256 << 10
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -198,8 +198,9 @@ def join(values: Sequence[Any], inner: Mapping[str, Any], written: Written) -> l
     ]
 
 
+# An operation with more parameters is left out.
 PARAMETERS_MAX = 1_000
-# Its example is made and written, too.
+# A parameter takes as long as ten steps, since its example is made and written, too.
 PARAMETER_STEPS = 10
 _PLACE = re.compile(r"\{([^{}/]*)\}")
 # OpenAPI 3 says that these are no parameters; in Swagger 2 `consumes` names the type of a body.

@@ -9,8 +9,9 @@ from typing import Any
 from crumple.importing import pattern_text
 from crumple.importing.openapi_dialect import is_fit
 
+# Letters of a text that is made; a schema that asks for more is not satisfied.
 LETTERS_MAX = 5_000
-# So that an array may hold different ones.
+# Different texts or numbers that are made for one schema, so that an array may hold different ones.
 DIFFERENT_MAX = 50
 # The second is for a schema that allows few letters.
 _OF_FORMAT: Mapping[str, tuple[str, ...]] = {

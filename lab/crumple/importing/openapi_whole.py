@@ -14,9 +14,9 @@ from crumple.importing.json_values import listed, table, text
 from crumple.importing.openapi_dialect import Dialect, is_fit, kinds_of
 from crumple.importing.openapi_document import Parts
 
-# Of `oneOf` and `anyOf`: branches of each, how deep they lie in each other, and ways to choose them.
+# Of `oneOf` and `anyOf`: branches of each, levels of them within each other, and ways to choose among them.
 BRANCHES_MAX, NESTED_MAX, WAYS_MAX = 100, 8, 60
-# Of schemas that hold at the same time.
+# Schemas that may hold at the same time.
 PARTS_MAX = 1_000
 # A keyword that only values of this type have.
 _TYPES = {
@@ -189,11 +189,11 @@ def _last(target: Any) -> str:
     return text(target).rpartition("/")[2]
 
 
-# Of one schema.
+# Values that are taken of those that one schema gives.
 GIVEN_MAX = 50
-# An example from YAML may name one part a million times, or hold itself.
+# Values within a value up to which they are counted: an example from YAML may name one part a million times.
 SIZE_MAX = 128 << 10
-# Of a text that is read as a list.
+# Letters of a text that is read as a list; what follows is left out.
 LETTERS_MAX = 10_000
 
 

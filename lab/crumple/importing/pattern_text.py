@@ -17,8 +17,9 @@ from typing import Annotated, Any
 from pydantic import StringConstraints, TypeAdapter, ValidationError
 from pydantic_core import SchemaError
 
+# Letters of a text that is written for an expression; and letters of an expression that is read.
 LETTERS_MAX, PATTERN_MAX = 10_000, 2_000
-# A search that could take more steps is not made.
+# Steps of a search. One that could take more is left to an engine without backtracking.
 SEARCH_STEPS_MAX = 5_000_000
 _REPEATS = (kind.MAX_REPEAT, kind.MIN_REPEAT, kind.POSSESSIVE_REPEAT)
 _PREFERRED = string.ascii_lowercase + string.digits + string.ascii_uppercase + "-_. :/" + string.punctuation

@@ -19,8 +19,9 @@ from crumple.importing.import_format import Format
 from crumple.importing.json_values import listed, table, text
 from crumple.importing.recorded import LeftOut, Recorded
 
-# What a variable stands for may hold variables.
+# Rounds in which variables are filled in, as what one stands for may hold others.
 ROUNDS_MAX = 10
+# Letters that the variables of a text may come to.
 _LETTERS_MAX = 256 << 10
 _VARIABLE = re.compile(r"\{\{([^{}]{1,200})\}\}")
 _IN_PATH = re.compile(r"(?<=/):([^/?#:]+)")
@@ -218,8 +219,9 @@ def _graphql(given: Mapping[str, Any], variables: PostmanVariables) -> str:
     return json.dumps(asked | {"variables": values}, ensure_ascii=False)
 
 
+# Bytes of a collection that is read, which is kept in memory as a whole.
 BYTES_MAX = 32 << 20
-# Of folders.
+# Levels of folders within folders.
 DEPTH_MAX = 50
 _NO_AUTH = frozenset({"", "noauth"})
 

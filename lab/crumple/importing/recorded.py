@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from crumple.drawing import numerals
 
-# Of names of headers; a name that is new then is counted with all others of its kind.
+# Names of headers that are counted each for itself; further ones are counted together.
 NAMES_MAX = 1_000
 
 

@@ -12,6 +12,7 @@ from crumple.importing.recorded import LeftOut, Recorded
 from crumple.load import header_lines, typed_url, varying
 from crumple.words import masked
 
+# Letters of a name of a host (RFC 1035, 2.3.4: 255 bytes with two that are no letters).
 LETTERS_MAX = 253
 # Names within a network may have underscores.
 _LABEL = "[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
@@ -70,7 +71,7 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]{0,31}")
 # A lone surrogate, which UTF-8 cannot encode.
 _HALF = re.compile("[\ud800-\udfff]")
 DEFAULT_PORTS = {"http": 80, "https": 443}
-# Of a URL, which may be as long as a picture; a reason shows less of it.
+# Letters of a URL, which may be as long as a picture, that are masked to be shown; a reason shows fewer.
 SHOWN_LETTERS = 1_000
 # The status of an answer behind which the connection no longer speaks HTTP/1.1.
 SWITCHED = 101

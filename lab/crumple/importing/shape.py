@@ -18,7 +18,8 @@ from crumple.importing.json_stream import Shortened, TooDeep
 # A key, or one and one below it.
 Way = tuple[str, ...]
 Shape = AbstractSet[Way]
-# A document with more keys is known by its first.
+# Keys of a document, and keys below one of these, and letters of one. A document with more is known by its
+# first.
 WAYS_MAX, BELOW_MAX, KEY_LETTERS = 10_000, 100, 256
 _ARRAY = re.compile(rb"\s*\[\s*\{")
 _YAML_KEY = re.compile(

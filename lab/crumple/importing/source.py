@@ -13,10 +13,12 @@ from typing import IO, cast
 
 from crumple.errors import FileInvalid, Problem
 
+# Bytes at the beginning of a file, by which its format is known if it is no document.
 HEAD_BYTES = 64 << 10
-# What may be read, and is then kept, to know the structure of a document: as much as an OpenAPI document has.
+# Bytes that may be read, and are then kept, to know the structure of a document: as many as one of OpenAPI
+# has.
 AHEAD_BYTES = 32 << 20
-# A longer line is no URL, target or entry of a log; what follows is read as a line of its own.
+# Bytes of a line. A longer one is no URL, target or entry of a log, and the rest counts as a line of its own.
 LINE_BYTES = 1 << 20
 _GZIP, _BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a]")

@@ -9,9 +9,9 @@ from crumple.errors import UsageError
 from crumple.importing.recorded import LeftOut, Reasons, Recorded
 from crumple.words import masked
 
-# A request that is new when these are reached is counted, and not kept.
+# Different requests, and letters of them all, that are kept; what is new beyond these is only counted.
 KINDS_MAX, LETTERS_MAX = 100_000, 64 << 20
-# The engine takes weights that add up to so much at most.
+# The engine takes weights whose sum is 65,536 at most.
 WEIGHTS_MAX = 65_536
 # They tell of the load or of a cache, and not what a request asks.
 _OF_THE_MOMENT = frozenset({304, 408, 429, 499})

@@ -9,6 +9,7 @@ from crumple.errors import UsageError
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
+# Local addresses that may be named: their ports, some 28,000 each, are more than the connections of a load.
 SOURCES_MAX = 1_024
 # Loopback and private networks (RFC 1918, RFC 4193), which need no --allow-remote. `is_private` would also
 # allow link-local addresses, where clouds have their metadata services, and reserved ones.

@@ -16,9 +16,9 @@ from crumple.words.answer_sentences import Exchange, header
 
 ACCEPT_ENCODING = "Accept-Encoding"
 ACCEPTED = "gzip"
-# A smaller answer takes one segment of TCP, compressed or not.
+# Bytes of an answer that is worth compressing: a smaller one takes one segment of TCP either way.
 LEAST_BYTES = 1_400
-# A request that takes longer is given up: the load showed that the server is slow.
+# Seconds after which a request is given up: the load has shown by then that the server is slow.
 WITHIN_S = 2.0
 
 

@@ -18,11 +18,13 @@ from crumple.interrupt import ending_early
 from crumple.load.load_options import Options
 from crumple.machine import capacity, facts
 
+# Milliseconds between two readings of processes and connections.
 PROBE_INTERVAL_MS = 100
-# What one thread of the engine handles without coming near its limits.
+# Connections that one thread of the engine handles without coming near its limits.
 CONNECTIONS_PER_THREAD = 256
+# Requests per second that one thread of the engine sends without coming near its limits.
 RATE_PER_THREAD_PER_S = 50_000
-# A refusal comes at once, so a connect that takes longer is not refused.
+# Seconds to wait for a first connect. A refusal comes at once, so a connect that takes longer is not refused.
 KNOCK_S = 0.25
 
 

@@ -13,13 +13,14 @@ if TYPE_CHECKING:
 
     pass
 
-# All of it takes this long at most, of which the end takes as much as this, with requests one at a time.
+# Seconds that a first look takes at most; and of these, seconds for its end, with requests one at a time.
 WITHIN_S, END_S = 15.0, 3.5
-# What the server's CPU time is spent on is seen in the warm-up.
+# Seconds of the warm-up, in which is seen what the server spends CPU time on; of the load; and of a load that
+# has less time left.
 WARM_UP_S, LOAD_S, LOAD_LEAST_S = 2.0, 6.0, 3.0
-# Where a request alone takes longer, no more are sent one at a time after the load.
+# If a request alone takes more seconds, no more are sent one at a time after the load.
 SLOW_S = 0.5
-# The first of these is waited for at least this long, and the screen takes as much.
+# Seconds for the first request after the load, at least; and seconds that the screen takes.
 FIRST_LEAST_S, SCREEN_S = 0.5, 0.5
 SHAPING = ("requests", "duration", "steps", "ramp", "warm_up")
 

@@ -22,15 +22,20 @@ from crumple.drawing.terminal import Axis, Cell, Terminal
 from crumple.load.report import load_sentences as say
 from crumple.record import failures
 
+# Columns of the view, at least and at most.
 WIDTH_MIN, WIDTH_MAX = 40, 100
-# Of a longer load only the last stretch of this length is plotted.
+# Seconds that are plotted: the last ten minutes of a longer load.
 WINDOW_S = 600.0
+# Seconds between two lines where no terminal redraws them.
 LINE_EVERY_S = 5.0
+# Seconds between two drawings on a terminal, at least.
 REDRAWN_EVERY_S = 0.25
-# A line of progress comes on the second, or up to this much before it.
+# A line of progress comes on the second, or up to this part of a second before it.
 _EARLY_S = 0.1
+# Rows of each of the two plots, and columns left of it for the ends of its axis.
 _PLOT_ROWS = 4
 _LABEL_COLUMNS = 12
+# The vertical axis ends at one of these, times a power of ten.
 _STEPS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
 _THROUGHPUT, _P50, _P99 = "green", "cyan", "magenta"
 

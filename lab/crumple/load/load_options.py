@@ -13,7 +13,7 @@ from crumple.load.load_flags import EngineFlags
 from crumple.load.target import Resolved
 from crumple.machine import process_tree
 
-# Seconds after which an attempt to connect, and a request, is given up if no flag says otherwise.
+# Seconds after which an attempt to connect is given up, and then a request, if no flag says otherwise.
 CONNECT_S = 5.0
 REQUEST_S = 20.0
 # The kernel gives no process a higher number (proc_sys_kernel(5), pid_max).

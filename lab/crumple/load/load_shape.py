@@ -24,13 +24,15 @@ from crumple.load.typed_values import (
 
 ArrivalKind = Literal["even", "poisson"]
 
+# Connections if neither -c nor a rate is typed, as hey and oha have it.
 CONNECTIONS = 50
-# In an open shape this is a limit: connections are opened as needed.
+# The most connections under a rate, if -c is not typed: they are opened as needed.
 CONNECTIONS_OPEN_MAX = 1_000
+# Seconds of a load if neither -z nor -n is typed.
 DURATION_S = 10.0
-# The longest that a load with -n and without -z may take.
+# Seconds that a load with -n and without -z may take.
 WITHIN_S = 3_600.0
-# Tolerance for comparing durations, which are typed in decimal and added up in binary.
+# Durations that differ by less, in seconds, are the same: they are typed in decimal and added up in binary.
 _SAME_S = 1e-6
 _END = rf"\s*({NUMBER})\s*(/s)?\s*"
 _RAMP = re.compile(rf"{_END}-{_END}(?::(.*))?")

@@ -18,14 +18,14 @@ from crumple.record import failures, limiter, outage
 from crumple.record.loss import Lost
 from crumple.record.outage import Outage
 
-# An outage as long as this, with failures other than timeouts, counts even if the server answers again.
+# An outage of one second or more, with failures other than timeouts, counts even if the server answers again.
 PASSED_S_MIN = 1.0
-# A server crawls if one request alone takes this many times as long as the median under the load before.
+# A server crawls if one request alone takes 20 times as long as the median under the load before, or more.
 CRAWLS_TIMES = 20.0
-# What one more request may take, at least, and in times of the longest answer before; and if response times
-# grew until -t, so that the longest answer says little.
+# How long one more request may take: at least 3 seconds, and 3 times the longest answer before. If response
+# times grew until -t, the longest answer says little, and it may take 10 times as long.
 ASKED_S, ASKED_TIMES, GREW_TIMES = 3.0, 3.0, 10.0
-# A supervisor may start a server again that has ended: how long to wait for that, and how often to look.
+# A supervisor may start a server again that has ended: seconds to wait for that, and between two looks.
 RESTARTS_S, LOOK_S = 2.0, 0.1
 # How a request ends at once, other than by an answer or a refusal.
 _AT_ONCE = ("reset", "closed-early", "malformed", "wrong-body")

@@ -11,8 +11,9 @@ from crumple.load import flag_files, header_lines
 from crumple.load.typed_request import TypedRequest
 from crumple.load.varying import escape, is_varying, template
 
-# The engine hashes the first body of each connection and then one in this many; it checks every length.
+# The engine hashes the first body of each connection, and then one in 64; it checks the length of each.
 HASH_ONE_IN = 64
+# The statuses of final answers (RFC 9110, 15): those below 200 are interim, and none is above 599.
 STATUS_MIN, STATUS_MAX = 200, 599
 _WRITTEN_BY_ENGINE = {
     "content-length": "the engine writes it from the body; leave it out",

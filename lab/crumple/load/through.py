@@ -19,7 +19,7 @@ from crumple.load.typed_url import TypedUrl
 # Hosts may be in brackets, as IPv6 addresses are.
 _HOST = r"(\[[^\[\]]*\]|[^:\[\]]*)"
 _CONNECT_TO = re.compile(rf"{_HOST}:(\d*):{_HOST}:(\d*)")
-# Where a URL of a proxy names no port.
+# The port of a proxy whose URL names none, as that of HTTP.
 PROXY_PORT = 80
 # sockaddr_un holds 108 bytes for the path of a Unix socket, the last of which is zero.
 UNIX_PATH_BYTES_MAX = 107

@@ -11,11 +11,12 @@ from crumple.errors import UsageError
 
 SCALES = {"k": 1_000, "m": 1_000_000}
 NUMBER = r"[0-9]+(?:\.[0-9]+)?[km]?"
-# Python converts no text of thousands of digits, and a float holds none of more than 308.
+# Digits of a number that are read. Python converts no text of thousands of them, and no float has over 308.
 _DIGITS_MAX = 300
 _SIGNED = re.compile(f"-?{NUMBER}")
 UNITS_S = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-# The engine's own limits, from engine/src/bounds.rs.
+# The engine's own limits, from engine/src/bounds.rs: seconds of a load, its requests,
+# connections and threads, and requests per second.
 DURATION_MAX_S = 86_400.0
 REQUESTS_MAX = 1_000_000_000_000
 CONNECTIONS_MAX = 4_000_000

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
     pass
 
-# The first request opens the connection, and may wait for what the load has left. So many follow that what
-# the server uses for them can be told where each takes a fraction of a millisecond.
+# One request opens the connection. It may wait, for these seconds, for what the load has left.
 FIRST_REQUESTS, FIRST_WITHIN_S = 1, 5.0
+# Forty requests follow, for a second at most: enough to read what the server uses for them where each takes a
+# fraction of a millisecond.
 REQUESTS, WITHIN_S = 40, 1.0
-# A server that is woken for a request takes longer than one that has just answered: by tenths of a
-# millisecond. Requests come as far apart as under the load, up to this many milliseconds.
+# A server that is woken for a request takes longer, by tenths of a millisecond, than one that has just
+# answered.
+# Requests come as far apart as under the load, up to 20 milliseconds.
 APART_MS = 20.0
 
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from crumple.errors import UsageError
 
-# The engine draws numbers of 64 bits.
+# The engine draws numbers of 64 bits, which end here.
 RANDOM_MAX = 2**64 - 1
 # A value that varies.
 PLACE = re.compile(r"\{(seq|random|line)(?::([^{}]*))?\}")

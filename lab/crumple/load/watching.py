@@ -16,7 +16,9 @@ from crumple.load.target import Resolved
 from crumple.machine import network_namespaces, process_tree
 from crumple.words import masked
 
-# A shorter load, or one of fewer requests, says nothing of what limits a server, and is to be quick.
+# A load of less than a second, or of fewer than 50 requests, says nothing about what limits a server: it is
+# only
+# to be quick.
 JUDGED_MIN_S, JUDGED_REQUESTS_MIN = 1.0, 50
 BY_NAME = "name its process: --watch PID"
 

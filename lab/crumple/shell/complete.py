@@ -12,6 +12,7 @@ from crumple.shell.values import FILES
 
 # What is offered, and what it means.
 Candidate = tuple[str, str]
+# Letters of a meaning beside a candidate; a longer one is cut.
 MEANING_MAX = 70
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from crumple.shell.described import Command, Described, Option
 
+# Section 1 of the manual is for commands of users.
 SECTION = 1
 
 

@@ -367,7 +367,9 @@ def _refuse_open(quote: str) -> NoReturn:
     raise UsageError(f"--curl: what {quote} opens is not closed", "copy the whole command")
 
 
-# A byte that \xHH gives, kept apart from characters until all are known.
+# Added to a byte that \xHH gives, so that it is known from a character until all bytes of one are there:
+# these
+# are lone surrogates, as of the error handler surrogateescape.
 _BYTE = 0xDC00
 
 

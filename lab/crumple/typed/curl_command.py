@@ -27,6 +27,7 @@ _HEADER_FLAGS = {
     "user_agent": "user-agent", "accept": "accept", "content_type": "content-type", "host": "host",
     "basic_auth": "authorization",
 }  # fmt: skip
+# Letters that are shown of what is left out of a command line.
 _SHOWN_MOST = 160
 # Options whose files are read by others than the readers of bodies.
 _OF_FILES = ("--cacert", "--cert", "--key")

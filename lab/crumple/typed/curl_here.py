@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import dataclass
 from functools import cache
 
-# A busy machine takes seconds to start a program.
+# Seconds to wait for `curl --version`: a busy machine takes some to start a program.
 _WITHIN_S = 10.0
 # In the order in which curl asks for them, by the feature that each needs.
 _ENCODINGS = {"libz": "deflate, gzip", "brotli": "br", "zstd": "zstd"}
