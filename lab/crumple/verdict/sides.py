@@ -26,7 +26,7 @@ Key = tuple[str, str, bool]
 Unit = Literal["start", "load", "run"]
 # Quantile (0..1) → time in ns.
 Quantiles = Mapping[float, float]
-Joined = TypeVar("Joined")
+Grouped = TypeVar("Grouped")
 SPEEDS = frozenset(name for name, metric in METRICS.items() if metric.unit == SPEED)
 
 
@@ -87,6 +87,11 @@ class _Trial(BaseModel):
     disturbed: tuple[str, ...]
     disturbance: Disturbance | None
     response_ns: dict[float, float] | None = None
+
+    @property
+    def place(self) -> Place:
+        """Where it was measured."""
+        return self.experiment, self.server
 
     def speaks(self, metric: str) -> bool:
         """Whether the trial's value of `metric` counts."""
@@ -162,21 +167,36 @@ def together(sides: Sequence[Side]) -> Side:
         answers=last.answers,
         values=_of_runs(sides),
         failed=_means(each.failed for each in sides),
-        starts={
-            place: (sum(counted for counted, _ in found), sum(all_ for _, all_ in found))
-            for place, found in _join([{k: (v,) for k, v in each.starts.items()} for each in sides]).items()
-        },
+        starts=_sums((place, counts) for each in sides for place, counts in each.starts.items()),
         limited=frozenset(place for each in sides for place in each.limited),
         unit="run",
-        quantiles=_join([each.quantiles for each in sides]),
+        quantiles=_group(
+            (place, curve) for each in sides for place, curves in each.quantiles.items() for curve in curves
+        ),
         factors=_factors_of_runs(sides),
         certain=_means({place: each.certain_failed(place) for place in each.failed} for each in sides),
         taken=tuple(found for each in sides for found in each.taken),
     )
 
 
+def _group(pairs: Iterable[tuple[Place, Grouped]]) -> dict[Place, tuple[Grouped, ...]]:
+    """Return the values of each place, in their order."""
+    found: dict[Place, list[Grouped]] = {}
+    for place, value in pairs:
+        found.setdefault(place, []).append(value)
+    return {place: tuple(values) for place, values in found.items()}
+
+
+def _sums(pairs: Iterable[tuple[Place, tuple[int, int]]]) -> dict[Place, tuple[int, int]]:
+    """Return the sums of the numbers of each place: how many starts count, and how many there are."""
+    return {
+        place: (sum(counted for counted, _ in numbers), sum(number for _, number in numbers))
+        for place, numbers in _group(pairs).items()
+    }
+
+
 def _means(shares: Iterable[Mapping[Place, tuple[float, ...]]]) -> dict[Place, tuple[float, ...]]:
-    return _join([{place: (mean(all_),) for place, all_ in each.items()} for each in shares])
+    return _group((place, mean(values)) for side in shares for place, values in side.items())
 
 
 def _factors_of_runs(sides: Sequence[Side]) -> dict[Key, dict[str, tuple[Factors, ...]]]:
@@ -217,44 +237,27 @@ def _values(
     return values, factors
 
 
-def _join(parts: Iterable[Mapping[Place, tuple[Joined, ...]]]) -> dict[Place, tuple[Joined, ...]]:
-    found: dict[Place, tuple[Joined, ...]] = {}
-    for part in parts:
-        for place, some in part.items():
-            found[place] = (*found.get(place, ()), *some)
-    return found
-
-
 def _quantiles(trials: list[_Trial]) -> dict[Place, tuple[Quantiles, ...]]:
-    found: dict[Place, tuple[Quantiles, ...]] = {}
-    for each in trials:
-        if each.counts and each.response_ns and not each.twin:
-            place = each.experiment, each.server
-            found[place] = (*found.get(place, ()), each.response_ns)
-    return found
+    counted = (trial for trial in trials if trial.counts and not trial.twin)
+    return _group((trial.place, trial.response_ns) for trial in counted if trial.response_ns)
 
 
 def _failed(trials: list[_Trial], *, certain: bool = False) -> dict[Place, tuple[float, ...]]:
     """Return shares of failed requests; `certain`: the least that they are on a calm machine."""
-    shares: dict[Place, list[float]] = {}
-    for trial in trials:
-        share = (trial.figures or {}).get("failed_share")
+    shares = ((trial, (trial.figures or {}).get("failed_share")) for trial in trials if not trial.twin)
+    return _group(
+        (trial.place, share * trial.undisturbed("failed_share")[0] if certain else share)
+        for trial, share in shares
         # A start without any answer counts nowhere else, but the server caused its failures.
-        if share is not None and not trial.twin and (trial.counts or share == 1):
-            least = share * trial.undisturbed("failed_share")[0] if certain else share
-            shares.setdefault((trial.experiment, trial.server), []).append(least)
-    return {place: tuple(each) for place, each in shares.items()}
+        if share is not None and (trial.counts or share == 1)
+    )
 
 
 def _starts(trials: list[_Trial]) -> dict[Place, tuple[int, int]]:
-    starts: dict[Place, tuple[int, int]] = {}
-    for trial in trials:
-        if not trial.twin:
-            counted, all_ = starts.get((trial.experiment, trial.server), (0, 0))
-            # A start that was too fast for the engine has a result: a lower bound.
-            counts = trial.counts or trial.engine_limited
-            starts[trial.experiment, trial.server] = (counted + counts, all_ + 1)
-    return starts
+    # A start that was too fast for the engine has a result: a lower bound.
+    return _sums(
+        (trial.place, (int(trial.counts or trial.engine_limited), 1)) for trial in trials if not trial.twin
+    )
 
 
 def _answer(claim: _ReportedClaim) -> str:
