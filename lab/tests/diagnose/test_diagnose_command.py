@@ -32,7 +32,7 @@ def test_help_names_every_flag_and_has_an_example(call: Call) -> None:
         (("tiny", "other"), "tiny other: that is more than one server; name one; a command follows --"),
         (("tinny",), 'no server is called "tinny"; did you mean tiny?'),
         (("tiny", "--slow", "wait"), "--slow wait: a path begins with /; write --slow /wait"),
-        (("tiny", "--objective", "p99<250"), '"p99<250": p99 needs a unit; write p99<250ms'),
+        (("tiny", "--objective", "p99<250"), '--objective "p99<250": p99 needs a unit; write p99<250ms'),
         (("tiny", "--setting", "x"), "--setting x: that sets nothing; write --setting NAME=VALUE"),
         (("localhost:1/", "--setting", "a=b"), "--setting is about a server of the project"),
         (("http://192.0.2.7/",), "192.0.2.7 is neither a loopback nor a private address"),

@@ -57,7 +57,10 @@ def test_help_names_every_flag_and_has_an_example(call: Call) -> None:
         (("tinny",), 'no server is called "tinny"; did you mean tiny?'),
         (("https:localhost:80",), "the URL https:localhost:80 lacks //; write https://localhost:80"),
         (("tiny", "--by", "users"), "--by users: what is raised is rate or connections; write --by rate"),
-        (("tiny", "--objective", "p99<250"), '"p99<250": p99 needs a unit; write p99<250ms; units are '),
+        (
+            ("tiny", "--objective", "p99<250"),
+            '--objective "p99<250": p99 needs a unit; write p99<250ms; units are ',
+        ),
         (
             ("http://192.0.2.7/",),
             "192.0.2.7 is neither a loopback nor a private address; if that server is yours",

@@ -296,7 +296,7 @@ def test_the_table_of_requests_is_written_beside_the_series(tmp_path: Path) -> N
 
 def test_a_condition_of_failure_with_a_typo() -> None:
     (line,) = _mistakes(fail_if=["p99>250"])
-    assert line.startswith('"p99>250": p99 needs a unit; write ')
+    assert line.startswith('--fail-if "p99>250": p99 needs a unit; write ')
 
 
 def test_a_rate_may_have_a_limit_of_connections() -> None:

@@ -50,8 +50,8 @@ def test_a_server_with_few_answers_is_drawn() -> None:
     stalled = row("node-http")
     assert {mark["kind"] for mark in run_charts._marks(stalled)} == {run_charts.HEAVY}
     assert len(run_charts._ticks(stalled)) == 3 * 14
-    assert run_charts._answered(stalled) == "42 of 300 answered in time"
-    assert run_charts._answered(row(PHP_150)) == ""
+    assert run_charts._answer_count(stalled) == "42 of 300 answered in time"
+    assert run_charts._answer_count(row(PHP_150)) == ""
 
 
 def test_of_very_many_answers_a_sample_is_drawn() -> None:
@@ -67,7 +67,7 @@ def test_labels_of_marks_do_not_overlap() -> None:
         for server, ns_of in (("go", (1e6, 1.1e6, 9e6)), ("node", (1e6, 5e6, 1.2e6)))
         for kind, ns in zip(("p50", "p90", run_charts.HEAVY), ns_of, strict=True)
     ]
-    named = run_charts._named(marks, 0.5)
+    named = run_charts._marks_to_name(marks, 0.5)
     assert [(mark["kind"], mark["row"]) for mark in named] == [
         ("p50", "go"), ("p90", "node"), (run_charts.HEAVY, "go"),
     ]  # fmt: skip
