@@ -26,7 +26,7 @@ pub fn raise_descriptors(needed: u64) -> Result<(), Failure> {
     }
     if let Some(maximum) = limit.maximum.filter(|&maximum| maximum < needed) {
         return Err(Failure::new(format!(
-            "so many connections and threads need {needed} descriptors, and this session may open {maximum}"
+            "these connections and threads need {needed} descriptors, and this session may open {maximum}"
         ))
         .remedy(format!(
             "raise the hard limit (ulimit -Hn {needed}, as root) or ask for fewer connections"

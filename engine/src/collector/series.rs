@@ -29,7 +29,8 @@ const INTERVALS_SHOWN: usize = 10;
 const ENTRIES_OPEN: usize = 3;
 /// The most intervals that are kept for threads that are behind. What comes later counts in the first that is kept.
 const INTERVALS_OPEN: usize = 128;
-/// Of so many intervals, and so many seconds, each has a row of the series and an entry of the log of its own.
+/// The first 32,768 intervals have a row of the series each, and the first 2,048 entries of the log are as short as entries
+/// are.
 const FINE: u64 = thinning::FINE;
 const FINE_ENTRIES: u64 = FINE / 16;
 

@@ -9,7 +9,7 @@ use super::diag::Diag;
 use super::exchange::Look;
 use super::interactive::Place;
 
-/// So many are watched at a time.
+/// Twelve are watched at a time.
 const MOST: usize = 12;
 /// An answer and the next question follow one another within microseconds. The more often one looks, the more often one sees
 /// which came first.

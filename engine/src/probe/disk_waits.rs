@@ -5,17 +5,17 @@ use std::fs;
 
 use super::field;
 
-/// Fewer looks tell nothing.
+/// Ten looks are needed to say anything.
 const LEAST: u64 = 10;
-/// More are not taken: the kernel sums over all cores and interrupts for each.
+/// No more than 40 looks are taken: the kernel sums over all cores and interrupts for each.
 const MOST: u64 = 40;
-/// If at fewer than one look in so many a thread of the machine waited for a disk, the server's threads did not.
+/// If a thread of the machine waited for a disk at fewer than one look in ten, the server's threads did not.
 const ONE_IN: u64 = 10;
 
 #[derive(Default)]
 pub struct DiskWaits {
     looks: u64,
-    /// At so many of them some thread of the machine waited for a disk.
+    /// The number of looks at which some thread of the machine waited for a disk.
     waited: u64,
 }
 

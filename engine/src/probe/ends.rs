@@ -13,7 +13,8 @@ use super::stat::Stat;
 use super::{own_cpu_ns, task_files};
 use crate::process_tree::Pid;
 
-/// So much CPU time a reading may take for threads. Of processes that are left then it is not known what theirs have used.
+/// A reading may take 0.1 s of CPU time for threads. It is not known what the threads of the processes that are left then
+/// have used.
 const THREADS_NS: u64 = 100_000_000;
 
 /// Both readings of each turn that was measured.

@@ -17,11 +17,11 @@ const FIRST: Pid = 1;
 const KTHREADD: Pid = 2;
 /// Of `flags` in `/proc/PID/stat`: it is a thread of the kernel (`PF_KTHREAD`).
 const IS_KERNEL_THREAD: u64 = 0x0020_0000;
-/// Of so many other programs the record has a line. Those who serve a dependency are among them.
+/// The record has a line for each of the eight other programs that used most. Those that serve a dependency are among them.
 const PROGRAMS: usize = 8;
 
-/// Returns what all processes used between both ends of the measured phase; those that began meanwhile, from their
-/// beginning. `server`: the root of its tree. `None`: they were not read at both ends.
+/// Returns what all processes used between both ends of the measured phase; those that began between them, from
+/// their beginning. `server`: the root of its tree. `None`: they were not read at both ends.
 pub fn used(ends: &Ends, server: Option<Pid>) -> Option<AllProcessesWindow> {
     let turns = ends.turns().iter().map(|both| used_in(both, server));
     let mut window = turns.reduce(AllProcessesWindow::and)?;

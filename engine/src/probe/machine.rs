@@ -13,7 +13,7 @@ use crate::record::{CoreColumns, MachineRecord, MachineWindow, Unread};
 
 /// Room for the lines of some hundred cores.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// So many cores have a row in the record, those with the lowest numbers.
+/// The record has a row for each of the first 1,024 cores.
 const CORES_MOST: usize = 1024;
 
 /// Ticks since the machine started, of one core or of all.
@@ -126,7 +126,7 @@ fn between(from: u64, to: u64) -> u64 {
 
 fn window((opened_ns, opened): &Taken, (closed_ns, closed): &Taken) -> MachineWindow {
     let mut per_core = CoreColumns::default();
-    // A core that was taken away or came meanwhile has no row.
+    // A core that was taken away or came between the two readings has no row.
     let both = closed.cores.iter().filter_map(|(core, after)| Some((core, opened.cores.get(core)?, after)));
     for (&core, before, after) in both.take(CORES_MOST) {
         per_core.core.push(core);
@@ -158,7 +158,7 @@ impl MachineWindow {
 }
 
 impl CoreColumns {
-    /// A core that was taken away or came meanwhile has no row.
+    /// Only a core that both of them have has a row.
     fn and(&self, other: &Self) -> Self {
         let mut both = Self::default();
         for (one, core) in self.core.iter().enumerate() {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::exchange::State;
 
-/// So many are told apart. A server that calls thousands of addresses has no dependency among them.
+/// The first 256 are told apart. A server that calls thousands of addresses has no dependency among them.
 const MOST: usize = 256;
 
 /// Whom a connection leads to.
@@ -121,7 +121,7 @@ const OURS_LEAST: u64 = 30;
 const SOMEBODYS_EACH: u64 = 10;
 /// So often more must have been sent without an answer before a peer counts as one that does not answer.
 const NOT_ANSWERED_LEAST: u64 = 3;
-/// If nothing was sent for some time, so often it may go on without an answer, and once in so many exchanges.
+/// After a time in which nothing was sent, it may go on without an answer once, and in one of 20 exchanges.
 const SENT_ON_MOST: u64 = 1;
 const SENT_ON_ONE_IN: u64 = 20;
 

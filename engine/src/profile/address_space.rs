@@ -9,7 +9,7 @@ use crate::process_tree::Pid;
 
 /// A process may map as much as it likes: what is beyond this is not known.
 const MOST_BYTES: u64 = 8 << 20;
-/// After a reading that did not help, so much time goes by until the next.
+/// After a reading that did not help, the next one comes half a second later at the earliest.
 const AGAIN_NS: u64 = 500_000_000;
 
 /// A part of an address space that may be executed.

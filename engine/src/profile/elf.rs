@@ -15,7 +15,7 @@ const SEGMENTS_MOST: usize = 512;
 const SECTION_BYTES: usize = 64;
 const SEGMENT_BYTES: usize = 56;
 const SYMBOL_BYTES: u64 = 24;
-/// So many symbols are read at once.
+/// 4,096 symbols are read at once: 96 KiB.
 const AT_ONCE: u64 = 4096;
 /// More symbols are not looked at. Chromium has about a million.
 const SYMBOLS_MOST: u64 = 8_000_000;

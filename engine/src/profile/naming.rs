@@ -14,7 +14,7 @@ use crate::record::{SampledBetween, SampledFunction, SampledObject};
 const ALL_NS: u64 = 1_000_000_000;
 /// Nor does one of them. Those in which most samples were come first.
 const ONE_NS: u64 = 500_000_000;
-/// So many functions and files are told.
+/// The record names the 100 functions and the 32 files with most samples.
 const FUNCTIONS: usize = 100;
 const OBJECTS: usize = 32;
 /// The object of code made at run time.

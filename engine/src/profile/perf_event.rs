@@ -113,7 +113,7 @@ impl Sampled {
             )
         };
         if mapped == libc::MAP_FAILED {
-            // Without the right to, a user may lock so much memory only (kernel.perf_event_mlock_kb).
+            // Without the right to lock more, a user may lock kernel.perf_event_mlock_kb of memory.
             return Err(Denied::Used(format!("its buffer: {}", io::Error::last_os_error())));
         }
         Ok(Self { _event: event, mapped: mapped.cast(), page })

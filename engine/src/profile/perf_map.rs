@@ -10,7 +10,7 @@ use crate::clock::now_ns;
 use crate::process_tree::Pid;
 
 const MOST_BYTES: u64 = 32 << 20;
-/// So many addresses are named between two looks at the clock. Each line may hold all of them.
+/// 65,536 addresses are named between two looks at the clock. Each line may hold all of them.
 const STEPS: usize = 1 << 16;
 
 /// Returns the names of the functions that hold these addresses of a process, as far as it has written them. A file of

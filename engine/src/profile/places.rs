@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::process_tree::Pid;
 
-/// So many places are told apart; samples at others are counted without their place.
+/// The first 100,000 places are told apart; samples at others are counted without their place.
 const MOST: usize = 100_000;
 
 /// A file as the kernel names it. The path is the one that the process sees.

@@ -19,7 +19,7 @@ use crate::probe::own_cpu_ns;
 use crate::process_tree::Pid;
 use crate::record::ProfileRecord;
 
-/// So many threads are sampled at a time; of a machine of many cores, two for each: a runtime may have one that computes on
+/// 64 threads are sampled at a time, or two for each core of a larger machine: a runtime may have one that computes on
 /// each core, and what is not sampled counts as unknown. The memory that the kernel lets a user lock rises with the cores.
 const AT_ONCE: usize = 64;
 const AT_ONCE_PER_CORE: usize = 2;
@@ -29,9 +29,9 @@ const TERM_NS: u64 = 1_000_000_000;
 const PERIOD_NS: u64 = 4_973_117;
 /// A thread of hundreds uses little CPU time in its term, so the samples are closer then.
 const SHORT_PERIOD_NS: u64 = 973_117;
-/// From so many cores on, samples are rarer: they all must be read.
+/// With more than 16 cores samples are rarer: they all must be read.
 const CORES: usize = 16;
-/// So many files are kept open for their symbols.
+/// 128 files are kept open for their symbols.
 const FILES_MOST: usize = 128;
 
 /// Returns the number of descriptors that all of this takes at most.
@@ -54,7 +54,7 @@ struct Watched {
 
 pub struct Sampling {
     random: Xoshiro256PlusPlus,
-    /// So many threads are sampled at a time, and so many files are kept open: as many as there are descriptors for.
+    /// How many threads are sampled at a time, and how many files are kept open: as many as there are descriptors for.
     at_once: usize,
     files_most: usize,
     period_ns: u64,
