@@ -63,7 +63,7 @@ def _check(to: Path | None, as_: str | None, table: str | None, benchmark: str |
 def _percentiles(entry: StoredEntry, ending: str) -> str:
     if entry.is_run or entry.document["kind"] != "load":
         raise UsageError(f"{entry.name} is no load", "percentile files are of one load; write .csv instead")
-    load = restored.read(entry.document, entry.name).restored()
+    load = restored.read(entry.document, entry.name)
     if ending == ".hlog":
         return load_files.hdr_log(load)
     return percentile_file.percentiles(load.record.histograms.response_time)

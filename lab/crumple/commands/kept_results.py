@@ -14,9 +14,9 @@ from rich.text import Text
 
 from crumple import project
 from crumple.commands import ci_platform, output
+from crumple.documents import result
 from crumple.drawing import fitting, numerals, terminal
 from crumple.errors import UsageError
-from crumple.load.report import result
 from crumple.parsing import did_you_mean
 from crumple.results import listing, restored, result_store, selection
 from crumple.results.listing import Wanted

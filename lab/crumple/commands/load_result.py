@@ -3,14 +3,13 @@
 import contextlib
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from crumple import streams
 from crumple.commands import ci_platform, keeping, output, saving, unanswered
 from crumple.commands.keeping import Kept
 from crumple.contract import TrialRecord
+from crumple.drawing import report_text
 from crumple.engine import Engine
 from crumple.errors import EXIT_INTERRUPTED, EXIT_NO, EXIT_NOT_VALID, Interrupted
 from crumple.gate import condition
@@ -29,15 +28,15 @@ from crumple.load.engine_spec import Conducted
 from crumple.load.load_flags import LoadFlags, OutputFlags
 from crumple.load.load_plan import LoadPlan
 from crumple.load.lost import NOT_KNOWN, ServerProcess
-from crumple.load.report import first_screen, load_files, load_headline, load_sentences, load_summary
-from crumple.load.report import result as stored_result
-from crumple.load.report.load_figures import Load
+from crumple.load.report import first_screen, load_files, load_making, load_report
+from crumple.load.report.load_document import LoadDocument
 from crumple.load.unloaded import Before
 from crumple.machine import ceiling
 from crumple.machine.ceiling import Ceiling
 from crumple.record import limiter, validity
-from crumple.record.disturbance import disturbance
+from crumple.record.disturbance import Disturbance, disturbance
 from crumple.record.loss import Lost
+from crumple.record.validity import Validity
 from crumple.words import lost_sentences, masked
 
 if TYPE_CHECKING:
@@ -69,19 +68,40 @@ def finish(
     # A first look has neither the time for it nor a line.
     asks = gone is None and not (conducted.ended_early or flags.disable_compression or flags.first_look)
     compressed = compression.compressible(found, record) if asks else None
-    judged = _judged(plan, record, reached, before, alone, is_lost=gone is not None)
-    judged = judged.of_lost(gone) if gone is not None else replace(judged, compressible=compressed)
-    # The command was masked when it was made.
-    result = replace(judged, record=masked.record(judged.record), url=masked.url(judged.url))
-    kept = keeping.kept(document(result, ended_early=conducted.ended_early, tags=flags.tag or ()), flags)
-    _show(result, kept, flags)
+    cores, others = engine_spec.cores_of(record.spec.probe.server_pid), disturbance(record)
+    load = load_making.make(
+        masked.record(record),
+        _validity(plan, record, cores, reached, others),
+        masked.url(plan.resolved.url),
+        # It was masked when it was made.
+        saving.command_to_repeat(sys.argv[1:], record.spec.seed),
+        findings=_findings(record, cores, alone, before),
+        lost=gone,
+        ended_early=conducted.ended_early,
+        tags=tuple(flags.tag or ()),
+        fail_if=load_conditions.outcomes(plan.fail_if, record, others, is_lost=gone is not None),
+        ceiling_per_s=reached.throughput_per_s if reached else None,
+        ceiling_at_least=bool(reached and reached.at_least),
+        idle_cores=before.idle_cores,
+        alone=unloaded.answered(alone),
+        compressible=compressed,
+        program=before.program,
+        unwatched=plan.unwatched or None,
+    )
+    return _deliver(load, flags)
+
+
+def _deliver(load: LoadDocument, flags: LoadFlags) -> int:
+    """Store, print and write the result. Return the exit code."""
+    kept = keeping.kept(load.model_dump(mode="json"), flags)
+    _show(load, kept, flags)
     kept.say(flags.quiet)
-    _write(result, flags)
-    ci_platform.report(flags.junit, lambda: job_report(result, ended_early=conducted.ended_early))
-    if conducted.ended_early:
+    _write(load, flags)
+    ci_platform.report(flags.junit, lambda: job_report(load))
+    if load.ended_early:
         output.say("interrupted; the result covers the time before")
         return EXIT_INTERRUPTED
-    return code_of(result)
+    return code_of(load)
 
 
 def _lost(found: Engine, plan: LoadPlan, conducted: Conducted, process: ServerProcess) -> Lost | None:
@@ -95,7 +115,7 @@ def _lost(found: Engine, plan: LoadPlan, conducted: Conducted, process: ServerPr
     return lost.after(record, process, ask if is_asked else None)
 
 
-def code_of(result: Load) -> int:
+def code_of(result: LoadDocument) -> int:
     """Return the exit code of a load that was not interrupted.
 
     1: no request was answered, or a --fail-if holds. 3: the server was lost, the load is not valid, or it is
@@ -109,7 +129,7 @@ def code_of(result: Load) -> int:
     return EXIT_NOT_VALID if result.validity.problems else code
 
 
-def job_report(result: Load, *, ended_early: bool = False) -> JobReport:
+def job_report(result: LoadDocument) -> JobReport:
     """Return what a CI platform gets."""
     record = result.record
     problems = "; ".join(result.validity.problems)
@@ -117,13 +137,13 @@ def job_report(result: Load, *, ended_early: bool = False) -> JobReport:
         problems = unanswered.sentence(record)
     return JobReport(
         verb="load",
-        asked=load_sentences.asked(record.spec, result.url),
-        headline=load_headline.headline(result),
-        screen=load_summary.text(result, ci_platform.COLUMNS, styled=False),
-        outcomes=tuple(result.fail_if),
-        problem="it was interrupted" if ended_early else problems,
+        asked=result.asked,
+        headline=result.headline,
+        screen=report_text.text(load_report.report(result), ci_platform.COLUMNS, styled=False),
+        outcomes=result.fail_if,
+        problem="it was interrupted" if result.ended_early else problems,
         began_unix_s=record.began_unix_ns / 1e9,
-        took_s=record.measured_ns / 1e9,
+        took_s=result.measured_s,
     )
 
 
@@ -155,40 +175,24 @@ def _alone(found: Engine, record: TrialRecord, flags: LoadFlags) -> "WorkAlone |
     return None
 
 
-def _judged(
+def _validity(
     plan: LoadPlan,
     record: TrialRecord,
+    cores: tuple[int, ...],
     reached: Ceiling | None,
-    before: Before,
-    alone: "WorkAlone | FailuresAlone | None",
-    *,
-    is_lost: bool,
-) -> Load:
-    cores, others = engine_spec.cores_of(record.spec.probe.server_pid), disturbance(record)
-    return Load(
-        record=record,
-        validity=validity.assess(
-            record,
-            server_cores=cores,
-            ceiling=reached,
-            asked=objective.asked(plan.fail_if),
-            bounds=True,
-            disturbance=others,
-        ),
-        url=plan.resolved.url,
-        command=saving.command_to_repeat(sys.argv[1:], record.spec.seed),
-        fail_if=load_conditions.outcomes(plan.fail_if, record, others, is_lost=is_lost),
-        ceiling_per_s=reached.throughput_per_s if reached else None,
-        ceiling_at_least=bool(reached and reached.at_least),
-        idle_cores=before.idle_cores,
-        alone=unloaded.answered(alone),
-        said=_said(record, cores, alone, before),
-        unwatched=plan.unwatched,
-        program=before.program,
+    others: Disturbance,
+) -> Validity:
+    return validity.assess(
+        record,
+        server_cores=cores,
+        ceiling=reached,
+        asked=objective.asked(plan.fail_if),
+        bounds=True,
+        disturbance=others,
     )
 
 
-def _said(
+def _findings(
     record: TrialRecord, cores: tuple[int, ...], alone: "WorkAlone | FailuresAlone | None", before: Before
 ) -> "tuple[Said, ...]":
     limited, is_judged = limiter.of(record), bool(cores) and unloaded.is_judged(record)
@@ -205,40 +209,26 @@ def _said(
     return in_short.judged(record, len(cores), alone, before.others, rest=before.rest, elsewhere=elsewhere)
 
 
-def _write(result: Load, flags: OutputFlags) -> None:
+def _write(result: LoadDocument, flags: OutputFlags) -> None:
     drawn = (
         (flags.csv, load_files.series_csv),
         (load_plan.requests_csv(flags), load_files.requests_csv),
         (flags.hdr, load_files.hdr_log),
-        (flags.html, load_files.html),
     )
     for file, draw in drawn:
         if file is not None:
             output.save(file, draw(result))
+    if flags.html is not None:
+        output.save_page(flags.html, load_report.report(result))
 
 
-def document(result: Load, *, ended_early: bool = False, tags: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the document of a load, which has no name yet."""
-    record = result.record
-    return stored_result.document(
-        load_files.document(result),
-        kind="load",
-        began_unix_s=record.began_unix_ns / 1e9,
-        ended_early=ended_early,
-        asked=load_sentences.asked(record.spec, result.url),
-        headline=load_headline.headline(result),
-        engine_version=record.engine_version,
-        tags=tags,
-    )
-
-
-def _show(result: Load, kept: Kept, flags: LoadFlags) -> None:
+def _show(result: LoadDocument, kept: Kept, flags: LoadFlags) -> None:
     if flags.json:
         output.as_json(kept.document)
-    elif flags.first_look:
-        output.drawn(first_screen.text(result, kept.document["name"]))
     else:
-        output.drawn(load_summary.text(result))
+        named = result.model_copy(update={"name": kept.document["name"]})
+        report = first_screen.report(named) if flags.first_look else load_report.report(named)
+        output.drawn(report_text.text(report))
     if result.lost is not None:
         output.say(f"{lost_sentences.sentence(result.lost)}; {lost_sentences.remedy(result.lost)}")
     elif not result.record.outcomes.ok:

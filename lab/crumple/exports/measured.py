@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     # Each kind of result imports what it needs when one is read: a load is exported without numpy.
     from crumple.diagnose.report.diagnose_document import DiagnoseDocument
     from crumple.find.report.find_document import FindDocument
-    from crumple.results.load_document import LoadDocument
+    from crumple.load.report.load_document import LoadDocument
     from crumple.run.report.view import RunView
     from crumple.versus.report.versus_document import RatioData, TurnData, VersusDocument
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from crumple.contract import OpenShapeSpec, Outcomes, TrialRecord
+from crumple.documents.parts_of_documents import TimeField
 from crumple.find.next_level import NextLevel, Purpose
 from crumple.find.seen import Base, Judged, LevelOutcome, PartEvidence
 from crumple.find.watch import ShareWatch, Watch
 from crumple.load.engine_spec import connections_of
 from crumple.load.objective import Objective, Term, asked
-from crumple.load.report.parts_of_documents import TimeField
 from crumple.machine import at_rest
 from crumple.machine.at_rest import AtRest
 from crumple.observation import loaded

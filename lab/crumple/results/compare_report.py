@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal, cast
 
+from crumple.documents.parts_of_documents import IntervalData, finite
 from crumple.drawing import numerals
 from crumple.drawing.report_parts import (
     Charts,
@@ -21,7 +22,6 @@ from crumple.drawing.report_parts import (
     on_page,
     phrase,
 )
-from crumple.load.report.parts_of_documents import IntervalData, finite
 from crumple.results.comparing import VERSUS, ResultComparison
 from crumple.results.printed_documents import ChangedVerdict, ComparedKind, CompareDocument, DifferenceData
 from crumple.run.report.run_sentences import difference as change

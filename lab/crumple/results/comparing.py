@@ -12,11 +12,11 @@ from typing import Any
 from crumple.contract import RequestSpec, TrialSpec
 from crumple.errors import NotStored, UsageError
 from crumple.find.report.find_document import FindDocument
+from crumple.load.report.load_document import LoadDocument
 from crumple.record import engine_limits, figures, histogram
 from crumple.record.metrics import METRICS
 from crumple.record.undisturbed import Factors
 from crumple.results import restored, versus_side
-from crumple.results.load_document import LoadDocument
 from crumple.results.load_trial import stored_trial
 from crumple.results.result_store import REPORT
 from crumple.results.selection import RUN, StoredEntry

@@ -17,8 +17,8 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from crumple.diagnose.report.diagnose_document import DiagnoseDocument
 from crumple.find.report.find_document import FindDocument
+from crumple.load.report.load_document import LoadDocument
 from crumple.machine.ceiling import Cost
-from crumple.results.load_document import LoadDocument
 from crumple.results.printed_documents import (
     CompareDocument,
     ExchangeData,

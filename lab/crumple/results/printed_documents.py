@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from crumple.contract import Example, RequestSpec
 from crumple.contract_base import Lenient
-from crumple.load.report.parts_of_documents import IntervalData
+from crumple.documents.parts_of_documents import IntervalData
 from crumple.subject.server_check import CheckResult
 from crumple.subject.server_toml import IoModel
 

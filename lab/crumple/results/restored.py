@@ -10,11 +10,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from crumple import parsing
+from crumple.documents.result import Result
 from crumple.drawing import report_text
 from crumple.drawing.report_parts import Report
 from crumple.errors import NotStored
 from crumple.gate.condition import Outcome
-from crumple.load.report.result import Result
 
 
 @dataclass(frozen=True)
@@ -22,50 +22,37 @@ class Drawn:
     """How one kind of result is read and drawn."""
 
     model: type[Result]
-    text: Callable[[Any], str]
-    html: Callable[[Any], str]
-
-
-def _of_report(model: type[Result], report: Callable[[Any], Report]) -> Drawn:
-    def html(document: Any) -> str:
-        # Imported here because charts take a second to import, and only a page has them.
-        from crumple.drawing import report_page
-
-        return report_page.html(report(document))
-
-    return Drawn(model, lambda document: report_text.text(report(document)), html)
+    """The class of its document."""
+    report: Callable[[Any], Report]
+    """Takes a document."""
 
 
 def _load() -> Drawn:
-    from crumple.load.report import load_files, load_summary
-    from crumple.results.load_document import LoadDocument
+    from crumple.load.report import load_report
+    from crumple.load.report.load_document import LoadDocument
 
-    return Drawn(
-        LoadDocument,
-        lambda document: load_summary.text(document.restored()),
-        lambda document: load_files.html(document.restored()),
-    )
+    return Drawn(LoadDocument, load_report.report)
 
 
 def _find() -> Drawn:
     from crumple.find.report import find_report
     from crumple.find.report.find_document import FindDocument
 
-    return _of_report(FindDocument, find_report.report)
+    return Drawn(FindDocument, find_report.report)
 
 
 def _diagnose() -> Drawn:
     from crumple.diagnose.report import diagnose_report
     from crumple.diagnose.report.diagnose_document import DiagnoseDocument
 
-    return _of_report(DiagnoseDocument, diagnose_report.report)
+    return Drawn(DiagnoseDocument, diagnose_report.report)
 
 
 def _versus() -> Drawn:
     from crumple.versus.report import versus_report
     from crumple.versus.report.versus_document import VersusDocument
 
-    return _of_report(VersusDocument, versus_report.report)
+    return Drawn(VersusDocument, versus_report.report)
 
 
 # Each is imported when a result of its kind is read.
@@ -85,13 +72,16 @@ def read(document: Mapping[str, Any], where: str) -> Any:
 def text(document: Mapping[str, Any], where: str) -> str:
     """Return the screen that the command printed. Raises NotStored as `read`."""
     drawn = _drawn(document, where)
-    return drawn.text(_model(document, drawn.model, where))
+    return report_text.text(drawn.report(_model(document, drawn.model, where)))
 
 
 def html(document: Mapping[str, Any], where: str) -> str:
     """Return the page of the result. Raises NotStored as `read`."""
+    # Imported here because charts take a second to import, and only a page has them.
+    from crumple.drawing import report_page
+
     drawn = _drawn(document, where)
-    return drawn.html(_model(document, drawn.model, where))
+    return report_page.html(drawn.report(_model(document, drawn.model, where)))
 
 
 def outcomes(document: Mapping[str, Any], where: str) -> tuple[Outcome, ...]:

@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from crumple.documents import result
 from crumple.errors import NotStored, NotWritable, StorageFull, UsageError
-from crumple.load.report import result
 
 RESULTS_MAX, BYTES_MAX = 500, 512 * 2**20
 NAME_MAX = 100

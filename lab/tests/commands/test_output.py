@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,6 @@ from command_line import Call, caller
 from crumple.commands import output
 from crumple.drawing import terminal
 from crumple.drawing.terminal import shown_json, shown_text
-from crumple.load.report import load_summary
 from crumple.run import run_file
 from crumple.run.store import RunStore
 from hypothesis import given
@@ -95,8 +93,8 @@ def test_control_characters_in_an_argument_are_escaped_in_the_error(
 
 
 def test_control_characters_are_escaped_in_a_loads_text_and_files(tmp_path: Path) -> None:
-    load = replace(synthetic_load.closed(), url=f"http://127.0.0.1/{EVIL}")
-    said = load_summary.text(load, width=100, styled=False)
+    load = synthetic_load.remade(synthetic_load.closed(), url=f"http://127.0.0.1/{EVIL}")
+    said = synthetic_load.screen(load, width=100, styled=False)
     assert SHOWN in said and is_harmless(said)
     output.write(tmp_path / "a.hdr", f"#[{load.url}]\n")
     assert is_harmless((tmp_path / "a.hdr").read_text())
@@ -177,7 +175,7 @@ def test_colours_only_on_terminals_that_support_them(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    said = load_summary.text(synthetic_load.closed(), width=100)
+    said = synthetic_load.screen(synthetic_load.closed(), width=100)
     assert ("\x1b[" in said) is coloured
 
 

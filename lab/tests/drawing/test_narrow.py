@@ -15,8 +15,7 @@ from command_line import Call, with_store
 from crumple.drawing import report_text, terminal
 from crumple.drawing.numerals import NARROW
 from crumple.find.report import find_report
-from crumple.load.report import load_summary
-from crumple.load.report.load_figures import Load
+from crumple.load.report.load_document import LoadDocument
 from crumple.results import result_store
 from crumple.run.report import run_report, run_tables
 from crumple.run.report.view import RunView
@@ -30,8 +29,8 @@ COMMANDS = ("list", "show", "compare", "load", "find", "versus", "diagnose", "ru
 
 @pytest.mark.parametrize("columns", COLUMNS)
 @pytest.mark.parametrize("made", [*LOADS.values(), synthetic_load.frozen])
-def test_a_load(made: Callable[[], Load], columns: int) -> None:
-    unbroken.check(lambda wide: load_summary.text(made(), wide, styled=False), columns)
+def test_a_load(made: Callable[[], LoadDocument], columns: int) -> None:
+    unbroken.check(lambda wide: synthetic_load.screen(made(), wide, styled=False), columns)
 
 
 @pytest.mark.weighs

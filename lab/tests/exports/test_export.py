@@ -93,11 +93,11 @@ def test_a_load_is_three_tables_in_parquet_and_the_same_in_csv(call: Call) -> No
     (trial,) = frames["trials"].to_dicts()
     assert trial["ok"] == made.record.outcomes.ok and trial["validity"] == "valid"
     assert trial["throughput_per_s"] == pytest.approx(made.throughput_per_s)
-    assert trial["response_p99_ns"] == made.spreads["response_time"].quantile_ns[0.99]
+    assert trial["response_p99_ns"] == made.times["response_time"].quantile_ns[0.99]
     assert trial["canary_p99_ns"] is None
     assert frames["series"]["ok"].to_list() == list(made.record.series.ok)
     times = frames["quantiles"].filter(polars.col("time") == "response_time", polars.col("quantile") == 0.99)
-    assert times["value_ns"].to_list() == [made.spreads["response_time"].quantile_ns[0.99]]
+    assert times["value_ns"].to_list() == [made.times["response_time"].quantile_ns[0.99]]
     for name, frame in frames.items():
         rows = list(csv.reader(Path(f"a.{name}.csv").read_text().splitlines()))
         assert rows[0] == frame.columns and len(rows) == len(frame) + 1
@@ -276,7 +276,7 @@ def test_the_benchmark_has_the_name_that_the_user_gives(call: Call) -> None:
     made = load()
     said = json.loads(call("a", "--as", "bencher", "--benchmark", "GET /orders")[1])
     assert said["GET /orders"]["throughput"]["value"] == pytest.approx(made.throughput_per_s)
-    assert said["GET /orders"]["latency"]["value"] == made.spreads["response_time"].quantile_ns[0.5]
+    assert said["GET /orders"]["latency"]["value"] == made.times["response_time"].quantile_ns[0.5]
 
 
 def test_what_is_not_valid_enters_no_history(call: Call) -> None:
@@ -304,7 +304,7 @@ def test_prometheus_own_parser_reads_a_load(call: Call) -> None:
     buckets = [each.value for each in samples if each.name.endswith("_bucket")]
     assert buckets == sorted(buckets) and buckets[-1] == made.record.outcomes.ok
     total = next(each.value for each in samples if each.name.endswith("_sum"))
-    assert total == pytest.approx(made.record.outcomes.ok * made.spreads["response_time"].mean_ns / 1e9)
+    assert total == pytest.approx(made.record.outcomes.ok * made.times["response_time"].mean_ns / 1e9)
     assert synthetic_load.URL not in out and 'quantile="' not in out
 
 

@@ -202,7 +202,11 @@ def request_record(**changes: Any) -> contract.RequestRecord:
         outcomes=outcomes(ok=20_000, unfinished=32),
         statuses={200: 20_000},
         response_time=contract.HistogramRecord(
-            count=20_000, min_ns=100_000, mean_ns=3_200_000, max_ns=9_000_000, encoded="HISTFAAA"
+            count=20_000,
+            min_ns=100_000,
+            mean_ns=3_200_000,
+            max_ns=9_000_000,
+            encoded=histogram({3_200_000: 20_000}).encoded,
         ),
         bodies_hashed=312,
         examples=(),

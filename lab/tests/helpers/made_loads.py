@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 import synthetic_load
-from crumple.load.report.load_figures import Load
+from crumple.load.report.load_document import LoadDocument
 
-LOADS: dict[str, Callable[[], Load]] = {
+LOADS: dict[str, Callable[[], LoadDocument]] = {
     "constant": synthetic_load.constant,
     "stepped": synthetic_load.stepped,
     "closed": synthetic_load.closed,

@@ -8,7 +8,6 @@ import made_at_load
 import synthetic_load
 from crumple import contract
 from crumple.cause import judged
-from crumple.commands import load_result
 from crumple.diagnose.diagnose_plan import DiagnosisPlan
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import diagnose_report
@@ -17,15 +16,15 @@ from crumple.experiment.subject import Subject
 from crumple.find.report.find_figures import SearchFigures
 from crumple.load import objective
 from crumple.load.load_options import Options
-from crumple.load.report.load_figures import Load
+from crumple.load.report.load_document import LoadDocument
 from crumple.versus.report.versus_figures import VersusFigures
 
 BEGAN_UNIX_S = 1_795_242_612.0
 
 
-def of_load(load: Load, **changes: Any) -> dict[str, Any]:
+def of_load(load: LoadDocument, **changes: Any) -> dict[str, Any]:
     """The document of a load."""
-    return load_result.document(load) | changes
+    return synthetic_load.printed(load) | changes
 
 
 def of_search(finding: SearchFigures, **changes: Any) -> dict[str, Any]:

@@ -1,13 +1,11 @@
 """A server that is watched while nobody loads it."""
 
-from dataclasses import replace
-
 import made_inside
 import made_stages
 import synthetic_load
 from crumple import contract
 from crumple.cause import in_short
-from crumple.load.report.load_figures import Load
+from crumple.load.report.load_document import LoadDocument
 from crumple.observation.observed import WorkAlone
 
 MS = 1e-3
@@ -20,7 +18,7 @@ ASLEEP = (
 )
 
 
-def watched(mean_alone_ms: float | None) -> Load:
+def watched(mean_alone_ms: float | None) -> LoadDocument:
     """A load of which most requests wait to be read, while the workers sleep and cores are idle."""
     record = made_stages.with_readings([{"inside": 4, "unread": 28}] * 60)
     probes = record.probes.model_copy(
@@ -32,9 +30,9 @@ def watched(mean_alone_ms: float | None) -> Load:
     )
     record = record.model_copy(update={"probes": probes})
     alone = WorkAlone(9, mean_alone_ms * MS, mean_alone_ms * MS, 1e-5) if mean_alone_ms is not None else None
-    return replace(
-        synthetic_load.load(record),
+    return synthetic_load.load(
+        record,
         idle_cores=0.1,
         alone=alone,
-        said=in_short.judged(record, 4, alone),
+        findings=in_short.judged(record, 4, alone),
     )

@@ -8,7 +8,10 @@ from typing import Any
 import documents
 import numpy as np
 from crumple import contract
-from crumple.load.report.load_figures import Load
+from crumple.drawing import report_page, report_text
+from crumple.load.report import load_making, load_report
+from crumple.load.report.load_document import LoadDocument
+from crumple.load.report.load_making import Beside
 from crumple.record import validity
 from crumple.record.validity import Validity
 from hdrh.histogram import HdrHistogram
@@ -23,19 +26,42 @@ MIB = 2**20
 NOTHING = HdrHistogram(1, 300_000_000_000, 3).encode().decode()
 
 
-def load(record: contract.TrialRecord, validity: Validity = VALID, **changes: Any) -> Load:
+def load(record: contract.TrialRecord, validity: Validity = VALID, **changes: Any) -> LoadDocument:
     """The load that `crumple load` reports for a record."""
-    return Load(record=record, validity=validity, url=URL, command=f"crumple load {URL}", **changes)
+    return load_making.make(record, validity, **{"url": URL, "command": f"crumple load {URL}", **changes})
 
 
-def constant(**changes: Any) -> Load:
+def remade(load: LoadDocument, **changes: Any) -> LoadDocument:
+    """The document of the same load with other things known of it."""
+    known = ("record", "validity", "url", "command", "lost", "ended_early", "tags", *Beside.__annotations__)
+    return load_making.make(
+        **{**{name: getattr(load, name) for name in known}, "findings": load.causes, **changes}
+    )
+
+
+def screen(load: LoadDocument, width: int | None = None, styled: bool | None = None) -> str:
+    """The summary of a load as a terminal shows it."""
+    return report_text.text(load_report.report(load), width, styled)
+
+
+def page(load: LoadDocument) -> str:
+    """The page of a load."""
+    return report_page.html(load_report.report(load))
+
+
+def printed(load: LoadDocument) -> dict[str, Any]:
+    """The document of a load as JSON."""
+    return load.model_dump(mode="json")
+
+
+def constant(**changes: Any) -> LoadDocument:
     """20,000 requests a second, Poisson arrivals; a few time out, and one is sent again."""
     rate = contract.RateSpec(from_per_s=20_000, to_per_s=20_000, duration_s=10)
     asked = spec(contract.OpenShapeSpec(connections=64, rates=(rate,)))
     return load(record(asked, [20_000] * 10, median_ns=150_000.0, timeouts=20), **changes)
 
 
-def stepped(**changes: Any) -> Load:
+def stepped(**changes: Any) -> LoadDocument:
     """Three steps of rising rate; in the last the server answers 4,000 of 5,000 requests a second."""
     written = ((1_000, 3), (3_000, 3), (5_000, 4))
     rates = tuple(
@@ -49,14 +75,14 @@ def stepped(**changes: Any) -> Load:
     return load(record(asked, answered, median_ns=400_000.0, not_sent=4_000), doubted, **changes)
 
 
-def closed(**changes: Any) -> Load:
+def closed(**changes: Any) -> LoadDocument:
     """32 connections at 10,000 answers a second; the server's processes were not sampled."""
     asked = spec(contract.ClosedShapeSpec(connections=32), cores=(), threads=2)
     asked = asked.model_copy(update={"probe": contract.ProbeSpec(interval_ms=100, server_pid=None)})
     return load(record(asked, [10_000] * 10, median_ns=3_100_000.0), **changes)
 
 
-def failing(**changes: Any) -> Load:
+def failing(**changes: Any) -> LoadDocument:
     """32 connections; one answer in twenty is a 500, and a few connections are reset."""
     asked = spec(contract.ClosedShapeSpec(connections=32))
     ended = documents.outcomes(ok=95_000, wrong_status=5_000, reset=9, unfinished=32)
@@ -68,7 +94,7 @@ def failing(**changes: Any) -> Load:
     return load(plain, **changes)
 
 
-def several(**changes: Any) -> Load:
+def several(**changes: Any) -> LoadDocument:
     """Three requests by weight: one is sometimes answered 415 for its content type, one with a redirect."""
     asked = spec(contract.ClosedShapeSpec(connections=32)).model_copy(
         update={
@@ -116,7 +142,7 @@ def _of_several(asked: Sequence[contract.RequestSpec]) -> tuple[contract.Request
     )
 
 
-def starved(**changes: Any) -> Load:
+def starved(**changes: Any) -> LoadDocument:
     """64 connections on a server of eight workers, each bound to one: 56 get no answer in three seconds."""
     asked = spec(contract.ClosedShapeSpec(connections=64))
     ages = documents.histogram({3_500_000_000: 30, 3_900_000_000: 26, 20_000_000: 8})
@@ -131,7 +157,7 @@ def starved(**changes: Any) -> Load:
     return load(plain, validity.assess(plain), **changes)
 
 
-def closing(**changes: Any) -> Load:
+def closing(**changes: Any) -> LoadDocument:
     """A server of HTTP/1.0 with a backlog of five: it closes each connection, and some SYNs go out again."""
     asked = spec(contract.ClosedShapeSpec(connections=50))
     plain = record(asked, [400] * 10, median_ns=50_000_000.0)
@@ -141,13 +167,13 @@ def closing(**changes: Any) -> Load:
     return load(plain.model_copy(update=changed), **changes)
 
 
-def frozen(**changes: Any) -> Load:
+def frozen(**changes: Any) -> LoadDocument:
     """Ten connections whose server answers nothing in the fifth and sixth second."""
     asked = spec(contract.ClosedShapeSpec(connections=10))
     return load(record(asked, [1_000] * 4 + [0] * 2 + [1_000] * 4, median_ns=2_000_000.0), **changes)
 
 
-def silent(**changes: Any) -> Load:
+def silent(**changes: Any) -> LoadDocument:
     """A server that refused every connection."""
     asked = spec(contract.ClosedShapeSpec(connections=10))
     ended = {"scheduled": 120, "outcomes": documents.outcomes(refused=120)}

@@ -10,7 +10,7 @@ import recorder
 import synthetic_load
 from command_line import Call, caller
 from crumple.load.compression import Compressible
-from crumple.load.report import load_files, load_sentences, load_summary
+from crumple.load.report import load_sentences
 from recorder import BODY, Recorder, recording
 
 FLAGS = ("-n", "20", "-c", "2", "--no-watch", "--no-store")
@@ -88,7 +88,7 @@ def test_the_summary_says_so_and_what_to_write() -> None:
     assert said.replace("\u202f", " ") == (
         "the server would compress: 38.5 KiB → 13.1 KiB; clients ask for it: -H 'Accept-Encoding: gzip'"
     )
-    assert "the server would compress" in load_summary.text(load, 100, styled=False)
-    stored = load_files.document(load)
+    assert "the server would compress" in synthetic_load.screen(load, 100, styled=False)
+    stored = synthetic_load.printed(load)
     assert stored["compressible"] == {"encoding": "gzip", "plain_bytes": 39_400, "compressed_bytes": 13_400}
     assert load_sentences.compressible(synthetic_load.closed()) == ""

@@ -20,11 +20,12 @@ import pytest
 import synthetic_load
 from command_line import Call, caller
 from crumple.contract import OpenShapeSpec, TrialRecord
+from crumple.drawing import report_text
 from crumple.drawing.numerals import NARROW
 from crumple.load import engine_spec, first_look, load_plan, watching
 from crumple.load.load_flags import LoadFlags
 from crumple.load.report import first_screen, server_sentences
-from crumple.load.report.load_figures import Load
+from crumple.load.report.load_document import LoadDocument
 from crumple.machine import network_namespaces
 from crumple.machine.program import Program
 from crumple.observation import one_by_one
@@ -57,23 +58,28 @@ def plain(text: str) -> str:
     return text.replace(NARROW, " ")
 
 
-def looked_at(**changes: Any) -> Load:
+def looked_at(**changes: Any) -> LoadDocument:
     """A server whose requests wait to be read; alone, each waits for its answer to be acknowledged."""
-    load = dataclasses.replace(
+    load = synthetic_load.remade(
         made_unloaded.watched(0.1), program=PROGRAM, url="http://localhost:8080/orders"
     )
-    return dataclasses.replace(load, **{"alone": of(61.9, first_ms=20.4, cpu_ms=0.48), **changes})
+    return synthetic_load.remade(load, **{"alone": of(61.9, first_ms=20.4, cpu_ms=0.48), **changes})
+
+
+def stored() -> LoadDocument:
+    """The same load, kept under a name."""
+    return looked_at().model_copy(update={"name": "load-1"})
 
 
 @pytest.mark.parametrize("width", [80, 100])
 def test_the_screen_equals_the_golden_file(width: int) -> None:
-    said = first_screen.text(looked_at(), "load-1", width=width, styled=False)
+    said = report_text.text(first_screen.report(stored()), width, styled=False)
     assert said == as_golden(f"first-look-{width}.txt", said)
     assert max(map(len, said.splitlines())) <= width
 
 
 def test_the_screen_is_about_a_dozen_lines() -> None:
-    lines = first_screen.text(looked_at(), "load-1", width=100, styled=False).splitlines()
+    lines = report_text.text(first_screen.report(stored()), 100, styled=False).splitlines()
     assert len([line for line in lines if line.strip()]) <= 14
 
 
@@ -109,33 +115,33 @@ def test_that_an_answer_is_kept_back_is_said_once_and_by_the_best_evidence() -> 
     names = [name for name, _ in first_screen.rows(load)]
     assert names.count("an answer") == 1
     assert ", as where a server writes it in parts" in server_sentences.in_parts(load)
-    assert server_sentences.in_parts(dataclasses.replace(load, alone=of(61.9))) == ""
+    assert server_sentences.in_parts(synthetic_load.remade(load, alone=of(61.9))) == ""
 
 
 def test_what_the_server_is() -> None:
     load = looked_at()
     assert server_sentences.program(load) == "python3 shop.py, process 4711, in container 1f3a5c7d9e0b"
-    assert server_sentences.program(dataclasses.replace(load, unwatched="why")).endswith("; why")
-    unknown = dataclasses.replace(load, program=None)
+    assert server_sentences.program(synthetic_load.remade(load, unwatched="why")).endswith("; why")
+    unknown = synthetic_load.remade(load, program=None)
     assert server_sentences.program(unknown) == "not watched"
-    assert server_sentences.program(dataclasses.replace(unknown, unwatched="why")) == "not watched: why"
+    assert server_sentences.program(synthetic_load.remade(unknown, unwatched="why")) == "not watched: why"
 
 
 def test_the_commands_that_go_on_from_there() -> None:
     load = looked_at(alone=of(1.0))
     url = "http://localhost:8080/orders"
-    assert [typed for typed, _ in first_screen.commands(load, "load-1")] == [
+    assert [typed for typed, _ in first_screen.commands(load.model_copy(update={"name": "load-1"}))] == [
         f"crumple find {url}",
         f"crumple diagnose {url}",
         f"crumple versus {url} OTHER_URL",
         "crumple show load-1",
     ]
-    far = dataclasses.replace(load, program=None)
-    assert [typed for typed, _ in first_screen.commands(far, None)] == [
+    far = synthetic_load.remade(load, program=None)
+    assert [typed for typed, _ in first_screen.commands(far)] == [
         f"crumple find {url}", f"crumple versus {url} OTHER_URL", f"crumple load {url}"
     ]  # fmt: skip
-    failing = dataclasses.replace(synthetic_load.failing(), url="http://localhost/a?b=1&c=2")
-    assert first_screen.commands(failing, None)[0][0] == "crumple 'http://localhost/a?b=1&c=2' --debug"
+    failing = synthetic_load.remade(synthetic_load.failing(), url="http://localhost/a?b=1&c=2")
+    assert first_screen.commands(failing)[0][0] == "crumple 'http://localhost/a?b=1&c=2' --debug"
 
 
 @pytest.mark.parametrize(
@@ -144,7 +150,7 @@ def test_the_commands_that_go_on_from_there() -> None:
 def test_the_objective_of_a_search_is_one_that_a_request_alone_keeps(alone_ms: float, limit: str) -> None:
     load = looked_at(alone=of(alone_ms))
     assert first_screen.limit_of(load) == limit
-    typed, meaning = first_screen.commands(load, None)[0]
+    typed, meaning = first_screen.commands(load)[0]
     assert meaning == f"the highest rate with p99 below {limit}"
     assert ("--objective" in typed) == (limit != "250ms")
 
@@ -161,8 +167,8 @@ def test_a_quantile_that_includes_the_lateness_of_the_engine_is_an_upper_bound(
 
 
 def test_an_overload_and_what_failed_stand_above_the_rows_and_a_valid_load_says_nothing() -> None:
-    def above(load: Load) -> list[str]:
-        lines = plain(first_screen.text(load, None, width=100, styled=False)).splitlines()
+    def above(load: LoadDocument) -> list[str]:
+        lines = plain(report_text.text(first_screen.report(load), 100, styled=False)).splitlines()
         at = next(number for number, line in enumerate(lines) if " ok" in line and "/s" in line)
         return [line for line in lines[2:at] if line and not line.startswith("alone")]
 

@@ -4,6 +4,7 @@ import pytest
 import synthetic_load
 from crumple import contract
 from crumple.errors import NotStored
+from crumple.load.report import load_figures
 from crumple.load.report.load_figures import QUANTILES, spread_of
 from crumple.record import histogram
 
@@ -11,15 +12,15 @@ from crumple.record import histogram
 def test_a_load_in_figures() -> None:
     load = synthetic_load.constant()
     assert load.throughput_per_s == 20_000
-    assert load.spreads["response_time"].count == 200_000
-    assert set(load.spreads["response_time"].quantile_ns) == set(QUANTILES)
+    assert load.times["response_time"].count == 200_000
+    assert set(load.times["response_time"].quantile_ns) == set(QUANTILES)
     assert load.held_mean_ns == pytest.approx(3_100)
     assert load.server is not None and load.server.cpu_per_request_us == pytest.approx(31.0)
     assert load.server.cores == pytest.approx(0.62)
 
 
 def test_a_closed_shape_has_no_service_time_of_its_own() -> None:
-    spreads = synthetic_load.closed().spreads
+    spreads = synthetic_load.closed().times
     assert {"service_time", "lateness"}.isdisjoint(spreads)
     # No request of this load was due at a time known ahead.
     assert spreads["engine_lateness"].count == 0
@@ -28,9 +29,9 @@ def test_a_closed_shape_has_no_service_time_of_its_own() -> None:
 def test_only_quantiles_with_enough_samples_are_given() -> None:
     load = synthetic_load.constant()
     # 64 connections were opened: enough for p75, not for p90.
-    assert set(load.spreads["connect_time"].quantile_ns) == {0.5, 0.75}
-    assert load.spreads["failed"].quantile_ns == {}
-    assert load.spreads["failed"].max_ns is None
+    assert set(load.times["connect_time"].quantile_ns) == {0.5, 0.75}
+    assert load.times["failed"].quantile_ns == {}
+    assert load.times["failed"].max_ns is None
 
 
 def test_steps_are_merged_from_the_histograms_of_their_intervals() -> None:
@@ -39,8 +40,8 @@ def test_steps_are_merged_from_the_histograms_of_their_intervals() -> None:
     assert [step.due_per_s for step in load.steps] == [1_000, 3_000, 5_000]
     assert [step.throughput_per_s for step in load.steps] == [1_000, 3_000, 4_000]
     second = histogram.merge([histogram.decode(part) for part in load.record.log.response_time[3:6]])
-    assert load.steps[1].spread.count == second.count == 9_000
-    assert load.steps[1].spread.quantile_ns[0.99] == second.quantile_ns(0.99)
+    assert load.steps[1].response_time.count == second.count == 9_000
+    assert load.steps[1].response_time.quantile_ns[0.99] == second.quantile_ns(0.99)
 
 
 def test_failures_are_counted_in_their_step() -> None:
@@ -78,7 +79,7 @@ def test_a_second_that_two_steps_share_belongs_to_neither() -> None:
     whole = synthetic_load.spec(contract.OpenShapeSpec(connections=8, rates=with_rates((1_000, 10))))
     record = synthetic_load.record(whole, [1_000] * 10, median_ns=1e6)
     first, second = synthetic_load.load(record.model_copy(update={"spec": asked})).steps
-    assert (first.spread.count, second.spread.count) == (2_000, 7_000)
+    assert (first.response_time.count, second.response_time.count) == (2_000, 7_000)
     assert (first.ok, second.ok) == (2_500, 7_500)
 
 
@@ -90,7 +91,7 @@ def test_only_an_open_shape_of_several_rates_has_steps() -> None:
 @pytest.mark.parametrize("number", [1, 7, 100])
 def test_bins_hold_every_answer(number: int) -> None:
     load = synthetic_load.constant()
-    edges_ns, counts = load.bins(number)
+    edges_ns, counts = load_figures.bins(load.response_times, number)
     assert len(edges_ns) == number + 1
     assert sum(counts) == load.record.outcomes.ok
 
@@ -100,22 +101,24 @@ def test_equal_times_have_bins_too() -> None:
     alike = record.histograms.model_copy(
         update={"response_time": synthetic_load.documents.histogram({5_000: 100})}
     )
-    edges_ns, counts = synthetic_load.load(record.model_copy(update={"histograms": alike})).bins(10)
+    edges_ns, counts = load_figures.bins(
+        synthetic_load.load(record.model_copy(update={"histograms": alike})).response_times, 10
+    )
     assert edges_ns[-1] / edges_ns[0] == pytest.approx(2)
     assert sum(counts) == 100
 
 
 def test_a_load_without_an_answer_has_no_bins_and_no_costs_per_request() -> None:
     load = synthetic_load.silent()
-    assert load.bins(10) == ([], [])
+    assert load_figures.bins(load.response_times, 10) == ([], [])
     assert load.throughput_per_s == 0
     assert load.engine is not None and load.engine.cpu_per_request_us is None
     assert load.held_mean_ns is None
 
 
 def test_a_loss_of_more_than_one_in_a_hundred_is_marked() -> None:
-    assert synthetic_load.stepped().lossy
-    assert not synthetic_load.constant().lossy
+    assert synthetic_load.stepped().is_lossy
+    assert not synthetic_load.constant().is_lossy
 
 
 def test_a_damaged_histogram_is_reported_in_one_line() -> None:

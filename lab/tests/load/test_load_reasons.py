@@ -9,7 +9,7 @@ from crumple import contract
 from crumple.commands import load_result, unanswered
 from crumple.contract import Reason, TrialRecord
 from crumple.gate.condition import Outcome, State
-from crumple.load.report.load_figures import Load
+from crumple.load.report.load_document import LoadDocument
 from crumple.record import reasons
 from crumple.record.loss import Lost
 from crumple.record.validity import Validity
@@ -160,7 +160,7 @@ def test_a_closed_connection_suggests_https() -> None:
     assert unanswered.sentence(record).endswith("; is it the right port? Is it http, not https?")
 
 
-def _judged(record: TrialRecord, **changes: Any) -> Load:
+def _judged(record: TrialRecord, **changes: Any) -> LoadDocument:
     return synthetic_load.load(record, **changes)
 
 

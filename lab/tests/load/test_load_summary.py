@@ -8,12 +8,11 @@ import synthetic_load
 from crumple import contract
 from crumple.gate.condition import Outcome
 from crumple.load.report import load_sentences as say
-from crumple.load.report.load_figures import Load
-from crumple.load.report.load_summary import text
 from crumple.record import failures, validity
 from crumple.record.validity import Validity
 from golden_file import as_golden
 from made_loads import LOADS
+from synthetic_load import screen as text
 
 
 @pytest.mark.parametrize("name", LOADS)
@@ -81,7 +80,7 @@ def test_a_valid_load_that_fails_is_not_just_called_valid() -> None:
 
 def test_markup_in_an_address_stays_text() -> None:
     load = synthetic_load.closed()
-    strange = Load(load.record, load.validity, "http://127.0.0.1/[red]?a=[/]", "crumple load")
+    strange = synthetic_load.remade(load, url="http://127.0.0.1/[red]?a=[/]", command="crumple load")
     assert "http://127.0.0.1/[red]?a=[/]" in text(strange, width=100, styled=False)
 
 

@@ -9,20 +9,17 @@ import documents
 import pytest
 import synthetic_load
 from crumple import contract
-from crumple.commands import load_result
 from crumple.contract import TrialRecord
 from crumple.diagnose import presence
 from crumple.exports import measured
 from crumple.load import engine_spec, lost, unloaded
 from crumple.load.lost import ServerProcess
-from crumple.load.report import load_sentences, load_summary
-from crumple.load.report.load_figures import Load
+from crumple.load.report import load_sentences
+from crumple.load.report.load_document import LoadDocument
 from crumple.machine.life import End
 from crumple.record.loss import Lost
 from crumple.record.outage import Gap, Outage
-from crumple.record.validity import Validity
 from crumple.results import restored
-from crumple.results.load_document import LoadDocument
 from crumple.results.selection import StoredEntry
 from crumple.words import lost_sentences
 from made_outages import record
@@ -38,8 +35,8 @@ def said(found: Lost) -> str:
     return f"{lost_sentences.sentence(found)} | {lost_sentences.remedy(found)}".replace("\u202f", " ")
 
 
-def load(of: TrialRecord) -> Load:
-    return Load(of, Validity("valid", (), ()), "http://localhost/", "crumple load http://localhost/")
+def load(of: TrialRecord, **changes: Any) -> LoadDocument:
+    return synthetic_load.load(of, url="http://localhost/", **changes)
 
 
 def said_of(of: TrialRecord) -> list[str]:
@@ -78,7 +75,7 @@ def test_a_server_that_is_started_again_has_no_figure_and_runs(listens: Callable
     assert "lost 1.0 s after measuring began" in told and "ended with code 1" in told
     assert "lost 2 times (from 1.0 s to 1.8 s, from 2.8 s to 3.6 s, since measuring began)" in told
     assert "answers again since 3.6 s" in told and "start it again" not in told
-    screen = load_summary.text(load(of).of_lost(found), 100, styled=False)
+    screen = synthetic_load.screen(load(of, lost=found), 100, styled=False)
     assert "refused from 1.00 s on" in screen.replace("\u202f", " ") and "start the server" not in screen
     assert "no figure is of it" in screen and "throughput" not in screen and "p99" not in screen
 
@@ -125,14 +122,14 @@ def test_throughput_is_by_the_time_until_the_first_failure_or_the_end_of_the_pro
     refused = contract.ReasonRecord(outcome="refused", reason="refused", count=720, first_ns=15_000_000)
     of = record(ok, failed, refused=720, reasons=(refused,))
     seen = lost.outage.of(of)
-    by_failure = load(of).of_lost(lost.lost_server(of, seen, refuses=True))
+    by_failure = load(of, lost=lost.lost_server(of, seen, refuses=True))
     assert by_failure.throughput_per_s == pytest.approx(499 / 0.015)
     unknown = record(ok, failed, refused=720)
     seen = lost.outage.of(unknown)
-    by_end = load(unknown).of_lost(lost.lost_server(unknown, seen, end=ended_at(unknown, 0.016)))
+    by_end = load(unknown, lost=lost.lost_server(unknown, seen, end=ended_at(unknown, 0.016)))
     assert by_end.throughput_per_s == pytest.approx(499 / 0.016, rel=1e-3)
-    not_known = load(unknown).of_lost(lost.lost_server(unknown, seen, refuses=True))
-    assert not_known.throughput_per_s == 0.0 and load_sentences.throughput(not_known) == ""
+    not_known = load(unknown, lost=lost.lost_server(unknown, seen, refuses=True))
+    assert not_known.throughput_per_s is None and load_sentences.throughput(not_known) == ""
 
 
 def test_a_load_without_figures_has_none_in_its_document_and_exports(tmp_path: Path) -> None:
@@ -141,8 +138,8 @@ def test_a_load_without_figures_has_none_in_its_document_and_exports(tmp_path: P
     whole = synthetic_load.closed()
     ends = whole.record.outcomes.model_copy(update={"refused": sum(FAILED)})
     of = whole.record.model_copy(update={"series": series, "outcomes": ends})
-    gone = synthetic_load.load(of).of_lost(lost.lost_server(of, None, answers_again=True))
-    documents_of = [load_result.document(each) for each in (whole, gone)]
+    gone = synthetic_load.load(of, lost=lost.lost_server(of, None, answers_again=True))
+    documents_of = [synthetic_load.printed(each) for each in (whole, gone)]
     assert [each["throughput_per_s"] is None for each in documents_of] == [False, True]
     assert [each["times"]["response_time"]["count"] > 0 for each in documents_of] == [True, False]
     entry = StoredEntry("load-1", tmp_path, 0)
@@ -153,7 +150,7 @@ def test_a_load_without_figures_has_none_in_its_document_and_exports(tmp_path: P
 
 def test_a_part_of_an_interval_does_not_matter_after_a_long_time() -> None:
     of = record([100] * 40 + [0] * 20, [0] * 40 + [80] * 20, refused=1_600)
-    found = load(of).of_lost(lost.lost_server(of, lost.outage.of(of), refuses=True))
+    found = load(of, lost=lost.lost_server(of, lost.outage.of(of), refuses=True))
     assert found.throughput_per_s == pytest.approx(1_000)
 
 

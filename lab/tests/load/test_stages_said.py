@@ -9,8 +9,8 @@ import pytest
 import synthetic_load
 from crumple import contract
 from crumple.drawing import numerals
-from crumple.load.report import load_files, server_sentences
 from crumple.load.report import load_sentences as say
+from crumple.load.report import server_sentences
 from made_stages import FOUND, with_readings
 
 
@@ -65,7 +65,7 @@ def test_the_summary_has_a_line_of_stages() -> None:
 
 def test_the_json_has_the_stages_with_their_intervals() -> None:
     def written(of: contract.TrialRecord) -> Any:
-        return json.loads(json.dumps(load_files.document(synthetic_load.load(of))))["stages"]
+        return json.loads(json.dumps(synthetic_load.printed(synthetic_load.load(of))))["stages"]
 
     found = written(with_readings([{"inside": 32}] * 60))
     assert (found["why"], found["readings"]) == (None, 60)

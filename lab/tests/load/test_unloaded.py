@@ -24,7 +24,6 @@ from crumple.contract import (
 )
 from crumple.limit.finding import CAUSES, Finding, Unclear
 from crumple.load import engine_spec, unloaded
-from crumple.load.report import load_files, load_summary
 from crumple.load.report import load_sentences as say
 from crumple.machine import at_rest, connection_ends, facts, program
 from crumple.machine.at_rest import AtRest
@@ -97,10 +96,12 @@ def test_a_queue_in_front_of_idle_cores_is_found_with_and_without_the_time_alone
     # One takes 0.1 ms alone, so 6.4 inside are more than are served at a time; without that they look busy.
     for alone_ms, cause in ((0.1, "gate"), (None, "workers")):
         load = watched(alone_ms)
-        assert isinstance(load.said[0], Finding) and load.said[0].cause == cause, load.said
+        assert isinstance(load.causes[0], Finding) and load.causes[0].cause == cause, load.causes
         rows = dict(say.facts(load))
         assert ": 6.4 requests are inside, " in rows["first limit"] and rows["try"]
-        assert f"first limit  {CAUSES[load.said[0].cause]}" in load_summary.text(load, 100, styled=False)
+        assert f"first limit  {CAUSES[load.causes[0].cause]}" in synthetic_load.screen(
+            load, 100, styled=False
+        )
 
 
 def test_without_the_time_alone_harm_is_shown_by_a_queue_only() -> None:
@@ -221,7 +222,7 @@ def test_a_load_that_read_nothing_of_the_server_is_not_judged() -> None:
 
 
 def test_the_data_have_what_was_found_and_the_time_alone() -> None:
-    written = json.loads(json.dumps(load_files.document(watched(0.1))))
+    written = json.loads(json.dumps(synthetic_load.printed(watched(0.1))))
     first = written["findings"][0]
     assert (first["kind"], first["cause"], first["sure"]) == ("finding", "gate", "likely")
     assert 0.5 < first["probability"] < 1 and first["evidence"] and first["remedy"]

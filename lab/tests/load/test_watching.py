@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -145,11 +144,11 @@ def _at_last(what: Callable[[], object]) -> object:
 def test_a_reason_stands_beside_what_the_server_cost_or_in_its_place() -> None:
     load = synthetic_load.constant()
     assert load.server is not None
-    assert say.server(replace(load, unwatched="elsewhere")) == f"{say.server(load)}; elsewhere"
+    assert say.server(synthetic_load.remade(load, unwatched="elsewhere")) == f"{say.server(load)}; elsewhere"
     unwatched = synthetic_load.closed()
     assert unwatched.record.probes.server is None
     assert say.server(unwatched) == ""
-    assert say.server(replace(unwatched, unwatched="why")) == "not watched: why"
+    assert say.server(synthetic_load.remade(unwatched, unwatched="why")) == "not watched: why"
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,6 @@ import synthetic_load
 import synthetic_run
 import tiny_servers
 from crumple.errors import CrumpleError, NotFound, UsageError
-from crumple.load.report import load_files, load_summary
 from crumple.machine import process_tree
 from crumple.notebook import measuring
 from crumple.results import result_store
@@ -68,11 +67,11 @@ def test_a_stored_load_has_its_figures_and_tables() -> None:
     result_store.keep(made_results.of_load(made), "a")
     found = crumple.open("last")
     assert (found.name, found.kind, found.headline) == ("a", "load", found.document["headline"])
-    response = made.spreads["response_time"]
+    response = made.times["response_time"]
     quantiles_ns = found.quantiles_ns()
     assert {q: quantiles_ns[q] for q in response.quantile_ns} == response.quantile_ns
     assert quantiles_ns[1.0] == response.max_ns
-    assert found.quantiles_ns("service_time")[0.5] == made.spreads["service_time"].quantile_ns[0.5]
+    assert found.quantiles_ns("service_time")[0.5] == made.times["service_time"].quantile_ns[0.5]
     assert found.to_polars()["ok"].to_list() == [made.record.outcomes.ok]
     assert len(found.to_polars("series")) == len(made.record.series.at_ns)
     with pytest.raises(NotFound, match="did you mean series"):
@@ -84,7 +83,7 @@ def test_a_stored_load_has_its_figures_and_tables() -> None:
 @pytest.mark.usefixtures("without_charts")
 def test_a_notebook_shows_the_screen_and_nothing_acts_in_it() -> None:
     made = synthetic_load.failing()
-    evil = made_results.of_load(made, url="http://127.0.0.1/<script>alert(1)</script>```")
+    evil = made_results.of_load(made, asked="GET http://127.0.0.1/<script>alert(1)</script>```")
     result_store.keep(evil, "a")
     found = crumple.open("a")
     shown = found._repr_html_()
@@ -93,8 +92,8 @@ def test_a_notebook_shows_the_screen_and_nothing_acts_in_it() -> None:
     assert markdown.startswith("````text\n") and markdown.endswith("\n````\n")
     assert "valid" in repr(found) and "load a" in repr(found)
     result_store.keep(made_results.of_load(made), "b")
-    assert crumple.open("b").screen() == load_summary.text(made, 100, styled=False)
-    assert crumple.open("b").html() == load_files.html(made)
+    assert crumple.open("b").screen() == synthetic_load.screen(made, 100, styled=False)
+    assert crumple.open("b").html() == synthetic_load.page(made)
 
 
 @pytest.mark.long

@@ -13,9 +13,9 @@ import pytest
 import synthetic_load
 from command_line import Call, caller
 from crumple import extras, start
+from crumple.documents import result
 from crumple.drawing.numerals import NARROW
 from crumple.errors import CrumpleError
-from crumple.load.report import result
 
 LAB = Path(__file__).parents[2]
 NEED = "need more than is installed here:"

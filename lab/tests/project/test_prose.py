@@ -8,12 +8,12 @@ import synthetic_load
 import synthetic_run
 from crumple.drawing import page
 from crumple.drawing.page import as_html, as_markdown
-from crumple.load.report.load_files import html as load_page
 from crumple.run.report.run_report import html, markdown
 from crumple.run.report.view import RunView, view
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from synthetic_load import page as load_page
 
 TEMPLATES = sorted(Path(page.__file__).parent.glob("templates/*.html.j2"))
 PIXEL = "data:image/png;base64,iVBORw0KGgo="

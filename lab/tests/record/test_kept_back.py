@@ -5,7 +5,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,11 @@ import documents
 import pytest
 import synthetic_load
 from crumple import contract, engine
-from crumple.load.report import load_files
-from crumple.load.report.load_summary import text
 from crumple.observation import in_parts
 from crumple.record import stages
 from crumple.record.flow import StageTime
 from crumple.record.stages import Budget, NoBudget
+from synthetic_load import screen as text
 
 ROOT = Path(__file__).resolve().parents[3]
 MS = 1_000_000
@@ -98,15 +96,15 @@ def test_it_is_not_said_if(
 def test_the_summary_says_so_in_one_sentence_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     load = synthetic_load.closed()
     assert "an answer" not in text(load, width=100, styled=False)
-    assert load_files.document(load)["kept_back_ns"] is None
+    assert synthetic_load.printed(load)["kept_back_ns"] is None
     monkeypatch.setattr(stages, "budget", lambda *_: budget(43))
-    kept = replace(load, record=record({44: ANSWERS}, {0.9: ANSWERS}, plain=load.record))
+    kept = synthetic_load.remade(load, record=record({44: ANSWERS}, {0.9: ANSWERS}, plain=load.record))
     said = " ".join(text(kept, width=100, styled=False).split())
     assert (
         "an answer ends 43.1 ms after its first byte: the server writes it in parts and the last waits in "
         "its kernel until the first is acknowledged; write it at once, or set TCP_NODELAY"
     ) in said
-    assert load_files.document(kept)["kept_back_ns"] == pytest.approx(43.1 * MS, rel=1e-3)
+    assert synthetic_load.printed(kept)["kept_back_ns"] == pytest.approx(43.1 * MS, rel=1e-3)
 
 
 @contextmanager

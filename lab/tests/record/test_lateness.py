@@ -11,7 +11,7 @@ from crumple import contract
 from crumple.gate.condition import State
 from crumple.load import load_conditions, objective
 from crumple.load.report import load_sentences
-from crumple.load.report.load_figures import Load, spread_of
+from crumple.load.report.load_figures import spread_of
 from crumple.record import histogram, lateness, validity
 from crumple.record.disturbance import Disturbance
 from crumple.record.figures import figures
@@ -142,9 +142,9 @@ def test_a_load_shows_a_spoilt_tail_as_an_upper_bound_and_is_valid() -> None:
     assert (
         "so p99 of the response times is not the server's alone: at most what is shown" in judged.warnings[-1]
     )
-    load = Load(record=busy, validity=judged, url="http://127.0.0.1/", command="crumple load")
-    assert load.at_most == (0.99, 0.999)
-    times = spread_of(busy.histograms.response_time, load.at_most)
+    load = synthetic_load.load(busy, judged)
+    assert load.times["response_time"].at_most == (0.99, 0.999)
+    times = spread_of(busy.histograms.response_time, load.times["response_time"].at_most)
     shown = load_sentences.quantiles(times, (0.9, 0.99))
     assert shown[0].startswith("30.") and shown[1].startswith("≤30.")
     # Of a load that was late throughout no time is the server's own.
@@ -214,7 +214,7 @@ def test_a_kind_of_request_shows_its_own_bounds() -> None:
     )
     spec = busy.spec.model_copy(update={"requests": busy.spec.requests[:1] * 2})
     load = synthetic_load.load(busy.model_copy(update={"requests": kinds, "spec": spec}))
-    of_light, of_heavy = (kind.spread for kind in load.kinds)
+    of_light, of_heavy = (request.response_time for request in load.requests)
     assert [each[0] for each in load_sentences.quantiles(of_light, (0.9, 0.99))] == ["1", "≤"]
     assert of_heavy.at_most == ()
 
@@ -231,8 +231,8 @@ def test_a_step_shows_its_own_bounds() -> None:
     busy = plain.model_copy(update={"histograms": histograms, "series": series})
     assert lateness.spoiled_quantiles(busy) == ()
     steps = synthetic_load.load(busy).steps
-    assert 0.99 in steps[0].spread.at_most
-    assert 0.99 not in steps[2].spread.at_most
+    assert 0.99 in steps[0].response_time.at_most
+    assert 0.99 not in steps[2].response_time.at_most
 
 
 def test_in_a_closed_shape_only_some_due_times_are_known_in_advance() -> None:

@@ -22,7 +22,7 @@ from crumple.drawing import numerals
 from crumple.engine import Engine
 from crumple.load import load_plan, unloaded
 from crumple.load.load_flags import LoadFlags
-from crumple.load.report import load_files, load_headline, load_summary, server_sentences
+from crumple.load.report import load_headline, server_sentences
 from crumple.observation import loaded
 from crumple.observation.observed import FailuresAlone, WorkAlone
 from crumple.record.overload import Overload, overload
@@ -269,18 +269,18 @@ def test_the_first_line_of_the_verdict_names_it() -> None:
     said = f"overloaded: answers {ended} of {due} a second, the queue grows by {grows} a second"
     assert server_sentences.overload(load) == said
     assert load_headline.headline(load).startswith(f"{said}; valid; ")
-    lines = load_summary.text(load, 100, styled=False).replace(numerals.NARROW, " ").splitlines()
+    lines = synthetic_load.screen(load, 100, styled=False).replace(numerals.NARROW, " ").splitlines()
     at = lines.index(f"! {said}")
     assert lines[at - 1] == "" and lines[at + 1].startswith("✓ valid")
     assert any("a longer load has longer ones" in line for line in lines[at:])
-    assert load_files.document(load)["overload"] == dataclasses.asdict(seen)
-    assert said[1:] in load_files.html(load)
+    assert synthetic_load.printed(load)["overload"] == dataclasses.asdict(seen)
+    assert said[1:] in synthetic_load.page(load)
     # It is a valid measurement: only --fail-if decides about the exit code.
     assert load_result.code_of(load) == 0
     calm = load_of(beyond=False)
     assert calm.overload is None and server_sentences.overload(calm) == ""
-    assert load_files.document(calm)["overload"] is None
-    assert not any("overload" in line for line in load_summary.text(calm, 100, styled=False).splitlines())
+    assert synthetic_load.printed(calm)["overload"] is None
+    assert not any("overload" in line for line in synthetic_load.screen(calm, 100, styled=False).splitlines())
 
 
 def test_what_is_given_up_has_a_clause_of_its_own() -> None:
@@ -333,7 +333,7 @@ def test_a_queue_that_the_warm_up_left_in_front_of_few_connections_is_one() -> N
     [("valid", True), ("schedule-missed", True), ("engine-limited", False), ("not-valid", False)],
 )
 def test_what_the_engine_may_have_caused_is_none(word: Word, is_named: bool) -> None:
-    load = dataclasses.replace(load_of(), validity=Validity(word, ("why",), ()))
+    load = synthetic_load.remade(load_of(), validity=Validity(word, ("why",), ()))
     assert (load.overload is not None) == is_named
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import documents
 import pytest
+import synthetic_load
 from crumple.contract import TrialRecord
 from crumple.load.report import load_sentences
-from crumple.load.report.load_figures import Load
 from crumple.record import brief_threads, disturbance, engine_limits, invariants, windows
 from crumple.record.figures import figures
 from crumple.record.validity import assess
@@ -66,7 +66,7 @@ def test_what_spans_another_time_than_the_phase_is_not_known_and_the_reason_is_n
     # Others may have had what was not read.
     assert others.unread == "" and others.taken_share >= 0.06
     assert "lie 1.88 s apart" in assess(record, placement="separate").problems[0].replace("\u202f", " ")
-    load = Load(record, assess(record), "http://x/", "")
+    load = synthetic_load.load(record, assess(record))
     said = load_sentences.server(load).replace("\u202f", " ")
     assert said == f"could not be read ({why})"
 

@@ -19,7 +19,6 @@ from crumple.drawing import report_text
 from crumple.drawing.numerals import NARROW
 from crumple.find.report import find_report
 from crumple.gate.condition import Outcome
-from crumple.load.report import load_files, load_summary
 from crumple.results import restored, result_store
 from crumple.run import run_file
 from crumple.run.store import RunStore
@@ -49,7 +48,7 @@ def stored(document: dict[str, Any], name: str, age_s: int = 0) -> dict[str, Any
 def test_a_load_is_shown_again_as_it_was_printed(call: Call, name: str) -> None:
     load = getattr(synthetic_load, name)()
     stored(made_results.of_load(load), "a")
-    assert call("show", "last") == (0, load_summary.text(load, 100, styled=False), "")
+    assert call("show", "last") == (0, synthetic_load.screen(load, 100, styled=False), "")
 
 
 def test_a_diagnosis_is_shown_again_as_it_was_printed(call: Call) -> None:
@@ -132,13 +131,10 @@ def test_what_came_of_conditions_is_shown_again_and_stands_on_the_page(
         )
 
 
-def again(document: dict[str, Any]) -> Any:
-    return restored.read(json.loads(json.dumps(document)), "x").restored()
-
-
 def test_no_figure_is_lost_or_changed_on_the_way() -> None:
     load = synthetic_load.several()
-    assert load_files.document(again(made_results.of_load(load))) == load_files.document(load)
+    again = restored.read(json.loads(load.model_dump_json()), "x")
+    assert synthetic_load.printed(again) == synthetic_load.printed(load)
     diagnosis = diagnose_report.document_of(made_results.diagnosis())
     assert restored.read(json.loads(diagnosis.model_dump_json()), "x") == diagnosis
     search = made_searches.finding("never")
@@ -174,7 +170,7 @@ def test_the_page_is_written_beside_the_result_or_where_the_user_says(call: Call
     code, out, err = call("show", "a", "--html")
     page = result_store.folder() / "a.html"
     assert (code, out, err) == (0, "", f"page: {page}\n")
-    assert page.read_text() == load_files.html(load)
+    assert page.read_text() == synthetic_load.page(load)
     call("show", "a", "--html", "--out", str(tmp_path / "b.html"))
     assert (tmp_path / "b.html").read_text() == page.read_text()
 

@@ -10,6 +10,8 @@ from crumple.contract_base import Lenient
 from crumple.diagnose.diagnose_plan import DiagnosisPlan
 from crumple.diagnose.diagnosis import Diagnosis, Preliminary
 from crumple.diagnose.report.tenths import Tenth
+from crumple.documents.parts_of_documents import SaidField, TimeField
+from crumple.documents.result import Result
 from crumple.experiment.subject import Subject
 from crumple.find.report.find_document import SearchData
 from crumple.gate import condition
@@ -17,8 +19,6 @@ from crumple.limit.remedy import BeforeAndAfter, Expected, Outcome, Remedy
 from crumple.limit.what_if import Part, Predicted
 from crumple.load import objective
 from crumple.load.load_options import Options
-from crumple.load.report.parts_of_documents import SaidField, TimeField
-from crumple.load.report.result import Result
 from crumple.machine.setting_names import Setting
 from crumple.observation.at_load import AtLoad
 from crumple.observation.connection_memory import PerConnection

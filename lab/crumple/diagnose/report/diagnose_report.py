@@ -14,6 +14,7 @@ from crumple.diagnose.report.diagnose_document import (
     SubjectData,
     WhatIfData,
 )
+from crumple.documents.result import head
 from crumple.drawing.report_parts import (
     Charts,
     Circumstances,
@@ -30,7 +31,6 @@ from crumple.experiment.subject import Subject
 from crumple.find.report.find_document import SearchData
 from crumple.gate.condition import for_page
 from crumple.limit import first_line, what_if
-from crumple.load.report.result import head
 from crumple.observation import connection_memory, parallelism, who_waits
 from crumple.words import masked
 

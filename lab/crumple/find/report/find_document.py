@@ -4,6 +4,8 @@ from typing import Any, Literal, Self
 
 from crumple import contract
 from crumple.contract_base import Lenient
+from crumple.documents.parts_of_documents import SaidField
+from crumple.documents.result import Result
 from crumple.find.level import Level, PartResult
 from crumple.find.report.used_up import Sign
 from crumple.find.search import By, Ending, Guess, SearchQuestion, SearchResult
@@ -11,8 +13,6 @@ from crumple.find.seen import Base
 from crumple.gate.condition import Outcome
 from crumple.load import objective
 from crumple.load.load_shape import ArrivalKind
-from crumple.load.report.parts_of_documents import SaidField
-from crumple.load.report.result import Result
 from crumple.record.loss import Lost
 from crumple.stats.interval import Interval
 

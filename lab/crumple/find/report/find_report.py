@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+from crumple.documents import result
 from crumple.drawing import numerals
 from crumple.drawing.report_parts import (
     Charts,
@@ -31,7 +32,6 @@ from crumple.find.report.find_figures import SearchFigures
 from crumple.find.report.level_sentences import verdict
 from crumple.find.search import SearchQuestion, SearchResult
 from crumple.gate.condition import for_page
-from crumple.load.report import result
 
 if TYPE_CHECKING:
     from crumple.drawing.page import BoundChart

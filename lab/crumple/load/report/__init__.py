@@ -1,4 +1,1 @@
-"""The report of one load, all of it from `load_figures.Load`: summary, page, CSV and HDR log.
-
-Starts nothing.
-"""
+"""The report of one load, all of it from `LoadDocument`: screens, page, CSV and HDR log. Starts nothing."""

@@ -15,7 +15,9 @@ from crumple import contract
 from crumple.drawing import theme
 from crumple.drawing.numerals import size_scale
 from crumple.drawing.page import Chart
-from crumple.load.report.load_figures import SECOND_NS, Load
+from crumple.load.report import load_figures
+from crumple.load.report.load_document import LoadDocument
+from crumple.load.report.load_figures import SECOND_NS
 from crumple.record import histogram
 from crumple.record.stages import Budget
 from crumple.words import quantile_chart, time_chart
@@ -29,7 +31,7 @@ Row = dict[str, Any]
 _Reading = tuple[float, int, float | None]
 
 
-def response_times(load: Load) -> list[Row]:
+def response_times(load: LoadDocument) -> list[Row]:
     """Lines "max", "p99" and "p50" over time, interrupted (by `run`) where there is no value."""
     rows = []
     for name, q in (("max", None), ("p99", 0.99), ("p50", 0.5)):
@@ -42,7 +44,7 @@ def response_times(load: Load) -> list[Row]:
     return rows
 
 
-def outcomes(load: Load) -> list[Row]:
+def outcomes(load: LoadDocument) -> list[Row]:
     """Requests per second: "ok", "failed" where any did, and in open shapes "due"."""
     series = load.record.series
     counts = {"due": series.scheduled if load.record.spec.shape.kind == "open" else (), "ok": series.ok}
@@ -56,7 +58,7 @@ def outcomes(load: Load) -> list[Row]:
     ]
 
 
-def connections(load: Load) -> list[Row]:
+def connections(load: LoadDocument) -> list[Row]:
     """The most connections that were open; empty where their number never changed while measuring."""
     series = load.record.series
     measured = {n for n, phase in zip(series.connections, series.phase, strict=True) if phase == "measured"}
@@ -98,7 +100,7 @@ def memory(probe: contract.ProcessRecord) -> list[Row]:
     ]
 
 
-def _readings(load: Load, name: str, q: float | None) -> list[_Reading]:
+def _readings(load: LoadDocument, name: str, q: float | None) -> list[_Reading]:
     """The finest readings in which half of the intervals with answers have enough for the percentile."""
     for readings in _resolutions(load, name, q):
         answered = sum(count > 0 for _, count, _ in readings)
@@ -108,7 +110,7 @@ def _readings(load: Load, name: str, q: float | None) -> list[_Reading]:
     return []
 
 
-def _resolutions(load: Load, name: str, q: float | None) -> Iterator[list[_Reading]]:
+def _resolutions(load: LoadDocument, name: str, q: float | None) -> Iterator[list[_Reading]]:
     series = load.record.series
     column = {"max": series.max_ns, "p99": series.p99_ns, "p50": series.p50_ns}[name]
     yield [
@@ -120,7 +122,7 @@ def _resolutions(load: Load, name: str, q: float | None) -> Iterator[list[_Readi
             yield list(_merged(load, q, seconds))
 
 
-def _merged(load: Load, q: float | None, seconds: int) -> Iterator[_Reading]:
+def _merged(load: LoadDocument, q: float | None, seconds: int) -> Iterator[_Reading]:
     log = load.record.log
     step = max(1, round(seconds * 1e3 / log.interval_ms)) if log.interval_ms else 1
     for first in range(0, len(log.at_ns), step):
@@ -163,7 +165,7 @@ _PROCESSES = {"server": BLUE, "engine": theme.MUTED}
 _CONNECTIONS = {"connections": BLUE}
 
 
-def response_over_time(load: Load, width_px: int) -> alt.TopLevelMixin | None:
+def response_over_time(load: LoadDocument, width_px: int) -> alt.TopLevelMixin | None:
     """p50, p99 and the longest, on a logarithmic axis."""
     rows = response_times(load)
     return (
@@ -171,28 +173,28 @@ def response_over_time(load: Load, width_px: int) -> alt.TopLevelMixin | None:
     )
 
 
-def outcomes_over_time(load: Load, width_px: int) -> alt.TopLevelMixin | None:
+def outcomes_over_time(load: LoadDocument, width_px: int) -> alt.TopLevelMixin | None:
     """Requests per second: answered ok, failed, and in open shapes how many came due."""
     rows = outcomes(load)
     return _over_time(load, rows, _OUTCOMES, width_px, HIGH_PX, _count_axis(rows)) if rows else None
 
 
-def connections_over_time(load: Load, width_px: int) -> alt.TopLevelMixin | None:
+def connections_over_time(load: LoadDocument, width_px: int) -> alt.TopLevelMixin | None:
     """Open connections, where their number changed."""
     rows = connections(load)
     return _over_time(load, rows, _CONNECTIONS, width_px, LOW_PX, _count_axis(rows)) if rows else None
 
 
-def quantiles(load: Load, width_px: int) -> alt.TopLevelMixin | None:
+def quantiles(load: LoadDocument, width_px: int) -> alt.TopLevelMixin | None:
     """Time over percentile, both axes logarithmic."""
     stored = load.record.histograms
     kinds = zip(_TIMES, (stored.response_time, stored.service_time, stored.lateness), strict=True)
     return quantile_chart.curves({name: times for name, times in kinds if times}, _TIMES, width_px)
 
 
-def spread(load: Load, width_px: int) -> alt.TopLevelMixin | None:
+def spread(load: LoadDocument, width_px: int) -> alt.TopLevelMixin | None:
     """The histogram of the response times."""
-    edges_ns, counts = load.bins(BINS)
+    edges_ns, counts = load_figures.bins(load.response_times, BINS)
     if not counts:
         return None
     ends = zip(edges_ns[:-1], edges_ns[1:], counts, strict=True)
@@ -204,7 +206,7 @@ def spread(load: Load, width_px: int) -> alt.TopLevelMixin | None:
     )
 
 
-def cpu_over_time(load: Load, width_px: int) -> alt.TopLevelMixin | None:
+def cpu_over_time(load: LoadDocument, width_px: int) -> alt.TopLevelMixin | None:
     """Cores that the watched server kept busy, and the engine beside it."""
     probes = load.record.probes
     if probes.server is None:
@@ -213,7 +215,7 @@ def cpu_over_time(load: Load, width_px: int) -> alt.TopLevelMixin | None:
     return _over_time(load, rows, _PROCESSES, width_px, MIDDLE_PX, _count_axis(rows)) if rows else None
 
 
-def memory_over_time(load: Load, width_px: int) -> alt.TopLevelMixin | None:
+def memory_over_time(load: LoadDocument, width_px: int) -> alt.TopLevelMixin | None:
     """Memory of the watched server."""
     watched = load.record.probes.server
     rows = memory(watched) if watched else []
@@ -224,7 +226,7 @@ def memory_over_time(load: Load, width_px: int) -> alt.TopLevelMixin | None:
     return _over_time(load, scaled, _PROCESSES, width_px, MIDDLE_PX, _count_axis(scaled, unit))
 
 
-def time_by_stages(load: Load, width_px: int) -> alt.TopLevelMixin | None:
+def time_by_stages(load: LoadDocument, width_px: int) -> alt.TopLevelMixin | None:
     """The mean response time, a piece of it for each part."""
     return time_chart.bars([("", load.budget)], width_px) if isinstance(load.budget, Budget) else None
 
@@ -260,7 +262,12 @@ CHARTS = (
 
 
 def _over_time(
-    load: Load, rows: Sequence[Row], colours: Mapping[str, str], width_px: int, height_px: int, y: alt.Y
+    load: LoadDocument,
+    rows: Sequence[Row],
+    colours: Mapping[str, str],
+    width_px: int,
+    height_px: int,
+    y: alt.Y,
 ) -> alt.TopLevelMixin:
     warm_up_s = load.record.warm_up_ns / SECOND_NS
     x = theme.seconds_axis(warm_up_s + load.measured_s, 8 if width_px > 700 else 4)

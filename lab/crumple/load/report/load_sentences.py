@@ -13,7 +13,11 @@ from crumple.record import failures, outage, windows
 from crumple.words import answer_sentences as answers
 
 if TYPE_CHECKING:
-    from crumple.load.report.load_figures import Kind, Load, Spent, Spread
+    from collections.abc import Sequence
+
+    from crumple.load.report.load_document import LoadDocument
+    from crumple.load.report.load_figures import RequestFigures, Spent, Spread
+    from crumple.record.failures import Unexpected
 
 OPEN = "The schedule waits for no answer: time spent queueing for a connection is part of the response time."
 TOO_FEW = f"{numerals.ABSENT}  too few answers: a quantile q is shown from 10/(1−q) of them on"
@@ -53,7 +57,7 @@ def asked(spec: contract.TrialSpec, url: str) -> str:
     return f"{numerals.count(len(spec.requests), 'request')} by weight to {url}"
 
 
-def shape(spec: contract.TrialSpec, load: "Load | None" = None) -> str:
+def shape(spec: contract.TrialSpec, load: "LoadDocument | None" = None) -> str:
     """When requests are due: "open: 20,000 /s, Poisson, on up to 64 connections kept alive".
 
     `load`: the load when it is over; only then it is known whether connections were kept alive.
@@ -87,13 +91,13 @@ def circumstances(record: contract.TrialRecord) -> list[str]:
     ]
 
 
-def arrivals(load: "Load") -> str:
+def arrivals(load: "LoadDocument") -> str:
     """Whole answers by status; whose clock timed them, and what that means."""
     came = answers.statuses(load.record)
     return f"{came}; {_clock(load)}" if came else _clock(load)
 
 
-def _clock(load: "Load") -> str:
+def _clock(load: "LoadDocument") -> str:
     seen, held_ns = load.record.arrivals, load.held_mean_ns
     if seen.clock == "engine":
         return "timed by the engine: its own delay counts as the server's"
@@ -115,14 +119,14 @@ def identity(record: contract.TrialRecord) -> str:
     )
 
 
-def validity(load: "Load") -> str:
+def validity(load: "LoadDocument") -> str:
     """Whether the load measured the server, in a word; in more words if that could be read as "it passed"."""
     word = load.validity.word
     fails = any(each.state == "holds" for each in load.fail_if)
     return f"{word} measurement of a load that fails" if fails and word == "valid" else word
 
 
-def losses(load: "Load") -> str:
+def losses(load: "LoadDocument") -> str:
     """Return the shares of requests that failed and were not sent, and the users without an answer.
 
     The former is a share of the requests that ended, the latter of those that were due. Empty: none.
@@ -176,13 +180,13 @@ def requests(record: contract.TrialRecord) -> str:
     return "; ".join(filter(None, (said, not_sent(record))))
 
 
-def failed(kind: "Kind") -> str:
+def failed(request: "RequestFigures", ends: "Sequence[Unexpected]") -> str:
     """How many requests of one kind failed, and how: "312 (503 × 300, reset × 12)"; "0"."""
-    ways = ", ".join(answers.short(each) for each in kind.unexpected)
-    return f"{kind.record.outcomes.failed:,}{f' ({ways})' if ways else ''}"
+    ways = ", ".join(answers.short(end) for end in ends)
+    return f"{request.outcomes.failed:,}{f' ({ways})' if ways else ''}"
 
 
-def warnings(load: "Load") -> list[str]:
+def warnings(load: "LoadDocument") -> list[str]:
     """What may have affected the figures, without failures: these stand beside the verdict in more detail."""
     slow = slow_connects(load)
     known = ["", failures.sentence(load.record)]
@@ -199,7 +203,7 @@ def warnings(load: "Load") -> list[str]:
     ]
 
 
-def compressible(load: "Load") -> str:
+def compressible(load: "LoadDocument") -> str:
     """That the server compresses for clients that ask for it, with both sizes; empty if it does not."""
     found = load.compressible
     if found is None:
@@ -208,7 +212,7 @@ def compressible(load: "Load") -> str:
     return f"the server would compress: {sizes}; clients ask for it: -H 'Accept-Encoding: {found.encoding}'"
 
 
-def slow_connects(load: "Load") -> str:
+def slow_connects(load: "LoadDocument") -> str:
     """Why connects took a second or more, and the effect on the times; empty if none took so long."""
     number = load.slow_connects
     if not number:
@@ -223,7 +227,7 @@ def slow_connects(load: "Load") -> str:
     return f"{numerals.count(number, 'connect')} took 1 s or more: {why}; the tail from 1 s on comes from it"
 
 
-def facts(load: "Load") -> list[tuple[str, str]]:
+def facts(load: "LoadDocument") -> list[tuple[str, str]]:
     """The other facts, beside times and requests, by name; those with nothing to say are left out."""
     # Imported here because it takes time before a load, and the live view needs none of it.
     from crumple.load.report import server_sentences
@@ -235,7 +239,7 @@ def facts(load: "Load") -> list[tuple[str, str]]:
         ("time", server_sentences.time(load)),
         ("an answer", server_sentences.in_parts(load)),
         *(cpu_time_sentences.rows(load.record) if load.lost is None else ()),
-        *cause_sentences.in_short(load.said),
+        *cause_sentences.in_short(load.causes),
         ("connections", connections(load)),
         ("answers", arrivals(load)),
         ("engine", engine(load)),
@@ -244,7 +248,7 @@ def facts(load: "Load") -> list[tuple[str, str]]:
     return [(name, said) for name, said in rows if said]
 
 
-def throughput(load: "Load") -> str:
+def throughput(load: "LoadDocument") -> str:
     """Ok answers and bytes per second; in open shapes beside what was due."""
     record = load.record
     said = f"{numerals.rate(load.throughput_per_s)} ok"
@@ -253,16 +257,16 @@ def throughput(load: "Load") -> str:
     # A load that ends after so many requests schedules all of them, even those not due in its time.
     by_number = record.spec.stop.kind == "requests" and record.not_sent.too_late
     if record.spec.shape.kind == "open" and not by_number:
-        said += f" of {numerals.rate(load.per_s(record.scheduled))} due"
+        said += f" of {numerals.rate(load.due_per_s)} due"
     received, sent = (
-        numerals.size(load.per_s(count)) for count in (record.received_bytes, record.sent_bytes)
+        numerals.size(per_s or 0.0) for per_s in (load.received_bytes_per_s, load.sent_bytes_per_s)
     )
     return f"{said}, {received}/s received, {sent}/s sent"
 
 
-def connections(load: "Load") -> str:
+def connections(load: "LoadDocument") -> str:
     """How many connections were opened and in which time, closed by the server, and requests retried."""
-    record, connect = load.record, load.spreads["connect_time"]
+    record, connect = load.record, load.times["connect_time"]
     said = f"{record.connections_opened:,} opened"
     if connect.count:
         median = connect.quantile_ns.get(0.5)
@@ -274,7 +278,7 @@ def connections(load: "Load") -> str:
     return said
 
 
-def _closed_by_server(load: "Load") -> str:
+def _closed_by_server(load: "LoadDocument") -> str:
     record = load.record
     closed = record.connections_closed_by_server
     if load.server_closes:
@@ -282,7 +286,7 @@ def _closed_by_server(load: "Load") -> str:
     return f"; the server closed {closed:,}" if closed and record.spec.connection == "keep-alive" else ""
 
 
-def engine(load: "Load") -> str:
+def engine(load: "LoadDocument") -> str:
     """The engine's CPU time, lateness and ceiling."""
     if load.engine is None:
         return "its cost could not be read"
@@ -291,7 +295,7 @@ def engine(load: "Load") -> str:
     named = f"core{'s' if number > 1 else ''} {', '.join(map(str, cores))}"
     of = named if cores else numerals.count(number, "core")
     said = f"{_each(load.engine)}{numerals.share(load.engine_share)} of {of}"
-    late = load.spreads.get("engine_lateness")
+    late = load.times.get("engine_lateness")
     if late and 0.99 in late.quantile_ns:
         said += f"; own lateness p99 {numerals.duration(late.quantile_ns[0.99])}"
     if load.ceiling_per_s is not None:
@@ -300,7 +304,7 @@ def engine(load: "Load") -> str:
     return said
 
 
-def server(load: "Load") -> str:
+def server(load: "LoadDocument") -> str:
     """What the watched server cost, or why none was watched; empty if nobody asked."""
     watched = load.record.probes.server
     if watched is None:
@@ -368,7 +372,7 @@ def _connections(number: int) -> str:
     return numerals.count(number, "connection")
 
 
-def _life(spec: contract.TrialSpec, load: "Load | None") -> str:
+def _life(spec: contract.TrialSpec, load: "LoadDocument | None") -> str:
     """How long connections were kept."""
     if spec.connection == "per-request":
         return " at a time, a new one per request"

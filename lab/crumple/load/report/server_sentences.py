@@ -6,7 +6,7 @@ from crumple.drawing import numerals
 from crumple.words import cause_sentences, time_sentences
 
 if TYPE_CHECKING:
-    from crumple.load.report.load_figures import Load
+    from crumple.load.report.load_document import LoadDocument
     from crumple.observation.observed import WorkAlone
 
 # Of what is due in an overload, a smaller share that piles up, or is given up, is not worth a clause.
@@ -15,7 +15,7 @@ GROWS_SHARE_MIN = 0.01
 REST_SHARE_MIN, REST_S_MIN = 0.1, 0.002
 
 
-def overload(load: "Load") -> str:
+def overload(load: "LoadDocument") -> str:
     """By how much it was more than the server takes: "overloaded: answers 195 of 300 a second, …"."""
     found = load.overload
     if found is None:
@@ -32,7 +32,7 @@ def overload(load: "Load") -> str:
     return ", ".join(said)
 
 
-def time(load: "Load") -> str:
+def time(load: "LoadDocument") -> str:
     """The mean response time by stages, beside the mean that was measured; empty if nobody asked.
 
     Where the stages are not known, with what to change about the load.
@@ -40,7 +40,7 @@ def time(load: "Load") -> str:
     return time_sentences.by_stages(load.budget, with_remedy=True) if load.budget else ""
 
 
-def in_parts(load: "Load") -> str:
+def in_parts(load: "LoadDocument") -> str:
     """That the rest of each answer is kept back on its way; empty if nothing says so.
 
     The stages under load show it; the times of requests alone say so where the stages are not known.
@@ -51,7 +51,7 @@ def in_parts(load: "Load") -> str:
     return cause_sentences.in_parts(1e9 * kept_back_s, is_shown=False) if kept_back_s else ""
 
 
-def program(load: "Load") -> str:
+def program(load: "LoadDocument") -> str:
     """What the server is: its program, process and container, or why that is not known."""
     seen, why = load.program, load.unwatched
     if seen is None:

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from crumple.contract import Outcomes
 from crumple.contract_base import Lenient
+from crumple.documents.parts_of_documents import BudgetData, IntervalData, NoBudgetData, TimeData, finite
 from crumple.drawing.terminal import shown_json
 from crumple.limit.finding import Cause, Sure
-from crumple.load.report.parts_of_documents import BudgetData, IntervalData, NoBudgetData, TimeData, finite
 from crumple.record.disturbance import Disturbance
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS

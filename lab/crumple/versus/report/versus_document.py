@@ -5,9 +5,9 @@ from typing import Literal, Self
 
 from crumple.contract import HistogramRecord
 from crumple.contract_base import Lenient
+from crumple.documents.result import Result
 from crumple.drawing import numerals
 from crumple.gate.condition import Outcome
-from crumple.load.report.result import Result
 from crumple.record.validity import Word
 from crumple.stats.interval import Interval
 from crumple.stats.sequential import Looks

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+from crumple.documents.result import head
 from crumple.drawing import numerals
 from crumple.drawing.report_parts import (
     Charts,
@@ -22,7 +23,6 @@ from crumple.drawing.report_parts import (
     phrase,
 )
 from crumple.gate.condition import for_page
-from crumple.load.report.result import head
 from crumple.versus.lengths import Loads
 from crumple.versus.letters import FIRST
 from crumple.versus.report import versus_sentences as say

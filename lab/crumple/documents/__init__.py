@@ -1,0 +1,1 @@
+"""What the JSON documents of several verbs have in common. Pure."""
