@@ -41,24 +41,24 @@ ENDS = {"ns": "_ns", "µs": "_us", "bytes": "_bytes", "requests/s": "_per_s"}
 
 @dataclass(frozen=True)
 class Trial:
-    """One trial of a result. `labels`: what it is; `counts`: it is valid; `word`: its validity."""
+    """One trial of a result."""
 
     labels: Mapping[str, str | int | bool]
+    """What it is, by column."""
     word: str
+    """Its validity."""
     counts: bool
+    """Whether it is valid."""
     record: TrialRecord | None
     figures: Figures | None
 
 
 @dataclass(frozen=True)
 class ExportedFigure:
-    """One figure of a result, for tools that keep a history. `of`: the experiment and server, or empty.
-
-    `low`, `high`: its interval, and `confidence`: in which share of studies such an interval holds the truth;
-    None: not known, as for a single load.
-    """
+    """One figure of a result, for tools that keep a history."""
 
     of: str
+    """The experiment and server, or empty."""
     metric: str
     title: str
     unit: str
@@ -66,28 +66,29 @@ class ExportedFigure:
     value: float
     low: float | None = None
     high: float | None = None
+    """In which share of studies such an interval holds the truth; None: not known, as for a single load."""
     confidence: float | None = None
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A result as exports see it. `problems`: why it is not valid; `levels`: of a search;
-    `turns`, `ratios`: of a comparison of versions.
-
-    `command` repeats it.
-    """
+    """A result as exports see it."""
 
     name: str
     kind: str
     asked: str
     began: str
     command: str
+    """Repeats it."""
     trials: tuple[Trial, ...]
     figures: tuple[ExportedFigure, ...]
     problems: tuple[str, ...] = ()
+    """Why it is not valid."""
     levels: tuple[Mapping[str, Any], ...] = ()
+    """The levels of a search."""
     turns: tuple[Mapping[str, Any], ...] = ()
     ratios: tuple[Mapping[str, Any], ...] = ()
+    """The ratios of a comparison of versions."""
 
 
 # The columns of a turn's figures.

@@ -13,6 +13,7 @@ from crumple.record import histogram
 from crumple.record.metrics import METRICS
 
 Type = Literal["text", "whole", "number", "yes or no"]
+# The quantiles of a table, as far as there are enough samples: those that other tools print.
 QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999)
 # In the series these columns are of response times.
 RESPONSE = {f"{which}_ns": f"response_time_{which}_ns" for which in ("p50", "p99", "max")}

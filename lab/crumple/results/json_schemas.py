@@ -41,10 +41,12 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 @dataclass(frozen=True)
 class Document:
-    """A document. `type_`: a class, or a list of one; `where`: what prints it, and where it is stored."""
+    """A document."""
 
     type_: Any
+    """A class, or a list of one."""
     where: str
+    """What prints it, and where it is stored."""
 
     @property
     def model(self) -> type[BaseModel] | None:

@@ -46,18 +46,17 @@ class RunWatcher(ready.ReadyWatcher, in_turns.TurnWatcher, Protocol):
 
 @dataclass(frozen=True)
 class Begun:
-    """A run that exists on disk, and the trials that it still has to do, in order.
-
-    `retry_failed`: also repeat trials that are stored as failed. `only`: the id of the one trial asked for.
-    `mixed`: continue although programs changed since the first trials, and mark the trials that follow.
-    """
+    """A run that exists on disk, and the trials that it still has to do, in order."""
 
     store: RunStore
     file: RunFile
     to_do: tuple[TrialIdentity, ...]
     retry_failed: bool = False
+    """Whether to repeat trials that are stored as failed."""
     only: str | None = None
+    """The id of the one trial that was asked for; None: all are."""
     mixed: bool = False
+    """Whether to continue although programs changed since the first trials. Later trials are then marked."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -71,11 +70,7 @@ class Begun:
 
 @dataclass
 class Means:
-    """What all runs of a session share.
-
-    `pace` learns from each trial; `noted` is called after each. `unfit`: the experiments that the user
-    was told this machine cannot do. `said`: the problems of this machine that the user was told.
-    """
+    """What all runs of a session share. `pace` learns from each trial; `noted` is called after each."""
 
     load: Engine
     workloads: Mapping[str, Workload]
@@ -84,7 +79,9 @@ class Means:
     pace: TrialPace = field(default_factory=TrialPace)
     noted: Callable[[], None] = lambda: None
     unfit: set[str] = field(default_factory=set)
+    """The experiments that the user was told this machine cannot do."""
     said: set[str] = field(default_factory=set)
+    """The problems of this machine that the user was told."""
 
 
 class Blocks:

@@ -29,14 +29,13 @@ Look = tuple[int, int]
 
 @dataclass
 class DatabasePart:
-    """The database of one trial and what it did. `data` None: none is needed, or the server has its own.
-
-    `facts` and `problems` are set by `counted`, after the load.
-    """
+    """The database of one trial and what it did."""
 
     data: Database | None
+    """None: none is needed, or the server has its own."""
     query: Query | None
     facts: DatabaseFacts | None = None
+    """Is set by `counted`, after the load, and so are the problems."""
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     _before: tuple[Counters, int | None] | None = None

@@ -11,8 +11,9 @@ from crumple.study.claim import ScaleName
 from crumple.study.study import Study
 from crumple.study.study_load import Until
 
-# Assumed until measured: a server's start, and the lab's own time around a load.
+# A server is assumed to take half a second to start, until one was measured.
 START_S = 0.5
+# The lab is assumed to take a second around a load, for checks and stopping, until that was measured.
 LAB_S = 1.0
 NS_PER_S = 1e9
 

@@ -24,27 +24,31 @@ from crumple.subject.workload import Workload
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """A server that runs already, which crumple neither starts nor stops. `address`: "ip:port"."""
+    """A server that runs already, which crumple neither starts nor stops."""
 
     url: str
     address: str
+    """The form is "ip:port"."""
 
 
 @dataclass(frozen=True)
 class Brought:
-    """A server of the user's. `label`: the folder's name, or host and port; `place`: the folder or URL."""
+    """A server of the user's."""
 
     label: str
+    """The folder's name, or host and port."""
     place: str
+    """The folder or URL."""
     what: ServerDescription | Elsewhere
 
 
 @dataclass(frozen=True)
 class Lent:
-    """A server that runs already, as one trial uses it. `pid` None: its process is not known."""
+    """A server that runs already, as one trial uses it."""
 
     address: str
     pid: int | None
+    """None: its process is not known."""
     start_s: None = None
     settings: dict[str, Setting] = field(default_factory=dict)
 

@@ -31,6 +31,7 @@ from crumple.verdict.case import RunFacts
 
 # The parts of the lab that decide how a trial is measured, and whether it is valid.
 MEASURES = ("contract.py", "engine.py", "machine", "subject", "record", "load", "run")
+# A hash of a program is kept with 16 hexadecimal digits, 64 bits: enough to tell versions of it apart.
 DIGITS = 16
 
 
@@ -87,15 +88,13 @@ def _engine(path: Path, mtime_ns: int, size: int) -> str:
 
 
 class ServerNote(Frozen):
-    """A server as its folder described it when the run began.
-
-    `model_is_checked`: whether `verify` can check `io_model` against the server's behaviour.
-    """
+    """A server as its folder described it when the run began."""
 
     title: str
     language: str
     io_model: str
     model_is_checked: bool = True
+    """Whether `verify` can check `io_model` against the server's behaviour."""
     about: str
     libraries: dict[str, str]
 
@@ -117,35 +116,37 @@ class ChosenBlock(Frozen):
 
 
 class RunFile(Frozen):
-    """One execution of a study on one machine.
-
-    `study`: reduced to the run's scale. `only`: the servers the run was restricted to, None for all.
-    `brought`: the user's own servers, label → folder or URL. `versions`: server → runtime → version.
-    `began`, `ended`: ISO 8601, UTC; `ended` is None while the run goes on and after an interruption.
-    `chosen`: in the order in which they were run. `stopped`: experiment → why it got no more of the planned
-    blocks. `undecided`: claim → why it was left without a decision, where the claims decide about the blocks.
-    `fail_if`: what came of each condition of --fail-if, in all runs of the command together.
-    """
+    """One execution of a study on one machine."""
 
     version: Literal[1] = 1
     id: str
     study: Study
+    """The study, reduced to the run's scale."""
     scale: ScaleName
     seed: int
     only: tuple[str, ...] | None
+    """The servers the run was restricted to, None for all."""
     brought: dict[str, str] = Field(default_factory=dict)
+    """The user's own servers, label → folder or URL."""
     plan: RunPlan
     machine: dict[str, Any]
     servers: dict[str, ServerNote]
     versions: dict[str, dict[str, str]]
+    """Server → runtime → version."""
     lab_version: str
     engine_version: str
     began: str
+    """ISO 8601, UTC."""
     ended: str | None = None
+    """ISO 8601, UTC; None while the run goes on, and after an interruption."""
     chosen: tuple[ChosenBlock, ...] = ()
+    """The blocks that results called for, in the order in which they were run."""
     stopped: dict[str, str] = Field(default_factory=dict)
+    """Experiment → why it got no more of the planned blocks."""
     undecided: dict[str, str] = Field(default_factory=dict)
+    """Claim → why it was left without a decision, where the claims decide about the blocks."""
     fail_if: tuple[Outcome, ...] = ()
+    """What came of each condition of --fail-if, in all runs of the command together."""
 
     def facts(self, skipped: Collection[str], trial_s: Mapping[tuple[str, str], float] = UNTIMED) -> RunFacts:
         """Return the facts beside the trials by which its claims are judged.

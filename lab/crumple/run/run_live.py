@@ -24,6 +24,7 @@ from crumple.run.run_plan import Block
 from crumple.run.session import SessionOutlook
 from crumple.run.store import StoredTrial, TrialIdentity
 
+# The view shows the results of the last eight trials, so that it takes no more than half a terminal.
 LAST = 8
 # Where a warning's first clause ends. Its limit, reason and remedy follow.
 _GOES_ON = re.compile(r" \(limit|[:;] ")

@@ -27,7 +27,8 @@ from crumple.subject import server_toml, servers, workload
 from crumple.subject.server_toml import ServerDescription
 from crumple.subject.workload import Workload
 
-# How often the costs are measured, each time by a new process, in about two seconds.
+# The costs are measured three times, so that their spread is known: each time by a new process, in about two
+# seconds.
 COST_READINGS = 3
 
 

@@ -39,28 +39,32 @@ class ExperimentPlace:
 
 @dataclass(frozen=True)
 class Open:
-    """A claim that is not decided. `blocks`: how many blocks of each of `places` would decide it."""
+    """A claim that is not decided."""
 
     claim: str
     places: tuple[ExperimentPlace, ...]
     blocks: int
+    """How many blocks of each of `places` would decide it."""
 
 
 @dataclass(frozen=True)
 class Next:
-    """The next block of an experiment. `done`: how many it has had; `takes_s` None: none is left."""
+    """The next block of an experiment."""
 
     done: int
+    """How many blocks the experiment has had."""
     takes_s: float | None
+    """How long it takes; None: no block is left."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Where the next block is run, and for which claims. `blocks`: the fewest that decide one of them."""
+    """Where the next block is run, and for which claims."""
 
     place: ExperimentPlace
     claims: tuple[str, ...]
     blocks: int
+    """The fewest blocks that decide one of the claims."""
 
     def __str__(self) -> str:
         """Return the reason for run.json: "for IO-3 and IO-7, which take about 5 blocks"."""
@@ -101,23 +105,24 @@ def _behind(claim: Open, following: Mapping[ExperimentPlace, Next]) -> list[Expe
     return behind if all(following[place].takes_s is not None for place in behind) else []
 
 
-# How long a session takes at most, from its first trial on. "published" has no limit.
+# Seconds that a session takes at most, from its first trial on. They leave up to a minute for the rest: tour
+# ends within about five minutes, quick within a quarter of an hour, full within an hour.
 BUDGETS_S: dict[ScaleName, float] = {"tour": 246.0, "quick": 870.0, "full": 3_540.0, "published": math.inf}
 
 
 @dataclass(frozen=True)
 class SessionOutlook:
-    """What is left of a session. `blocks_s`: for blocks that must be run, None if not known yet.
-
-    `at_most_s`: for everything. `trials`: stored so far, `of` those that are stored or must be run.
-    `decided`: the claims that are decided, of those `asked`.
-    """
+    """What is left of a session."""
 
     blocks_s: float | None
+    """Seconds for blocks that must be run; None: not known yet."""
     at_most_s: float
+    """Seconds for everything, at most."""
     trials: int
+    """How many trials are stored, `of` those that are stored or must be run."""
     of: int
     decided: int
+    """How many claims are decided, of those `asked`."""
     asked: int
 
 

@@ -25,7 +25,7 @@ Status = Literal["measured", "failed"]
 
 
 class TrialIdentity(Frozen):
-    """Identifies a trial. `block`, and the `position` in it, count from 1. `twin`: it is the A/A control."""
+    """Identifies a trial. `block`, and the `position` in it, count from 1."""
 
     id: str
     experiment: str
@@ -33,48 +33,47 @@ class TrialIdentity(Frozen):
     position: int
     server: str
     twin: bool
+    """Whether it is the A/A control."""
     seed: int
 
 
 class Failure(Frozen):
-    """Where and why a trial failed. `step`: setup, build, start, answers, fitness, engine, database,
-    answers-after, stop or validity.
-    """
+    """Where and why a trial failed."""
 
     step: str
+    """One of setup, build, start, answers, fitness, engine, database, answers-after, stop and validity."""
     message: str
     output_tail: tuple[str, ...] = ()
 
 
 class StoredServer(Frozen):
-    """The server as it ran. `start_s`: from launch to the first answer; None if it never answered.
-
-    `cores`: how many it could use; None: that was not settled when the trial failed.
-    """
+    """The server as it ran."""
 
     versions: dict[str, str] = Field(default_factory=dict)
     cores: int | None = None
+    """How many cores it could use; None: that was not settled when the trial failed."""
     start_s: float | None = None
+    """Seconds from launch to the first answer; None: it never answered."""
     settings: dict[str, Any] = Field(default_factory=dict)
 
 
 class DatabaseFacts(Frozen):
-    """What the database did during the load. `place`: "private", or the address of the user's database.
-
-    `queries`: on the workload's table, or all SELECT statements if the database does not count rows.
-    `cpu_s` None: we cannot see its CPU time.
-    """
+    """What the database did during the load."""
 
     place: str
+    """The word "private", or the address of the user's database."""
     version: str
     queries: int
+    """Queries on the workload's table, or all SELECT statements if the database does not count rows."""
     cpu_s: float | None
+    """None: we cannot see its CPU time."""
 
 
 class ProgramHashes(Frozen):
-    """A hash of each program of a trial, and the kernel's release. `server`: empty if it ran already."""
+    """A hash of each program of a trial, and the kernel's release."""
 
     server: str
+    """Empty if it ran already."""
     workload: str
     engine: str
     lab: str
@@ -82,30 +81,28 @@ class ProgramHashes(Frozen):
 
 
 class StoredTrial(Frozen):
-    """The result of one trial, measured or failed. With `problems` it was measured but is not valid.
-
-    `warnings`: what a reader should know about it, valid or not.
-    `host`: the machine's facts just before the load; its shortcomings are under "problems".
-    `database`: what it was asked and what that cost, if the workload uses one.
-    `canary`: the record of the light requests beside the load, if there were any.
-    `disturbance`: what others took from it; None if the trial was not measured.
-    `programs`: None if the trial could not be tried.
-    `overhead_s`: the lab's own time, without the server's start and the engine's load.
-    """
+    """The result of one trial, measured or failed. With `problems` it was measured but is not valid."""
 
     trial: TrialIdentity
     status: Status
     failure: Failure | None
     server: StoredServer
     host: dict[str, Any]
+    """The machine's facts just before the load; its shortcomings are under "problems"."""
     record: TrialRecord | None
     problems: tuple[str, ...]
     warnings: tuple[str, ...]
+    """What a reader should know about it, valid or not."""
     overhead_s: float
+    """The lab's own time, without the server's start and the engine's load."""
     canary: TrialRecord | None = None
+    """The record of the light requests beside the load, if there were any."""
     database: DatabaseFacts | None = None
+    """What it was asked and what that cost, if the workload uses one."""
     disturbance: Disturbance | None = None
+    """What others took from it; None if the trial was not measured."""
     programs: ProgramHashes | None = None
+    """None if the trial could not be tried."""
 
     @property
     def skipped(self) -> bool:

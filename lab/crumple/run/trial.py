@@ -31,6 +31,7 @@ from crumple.subject import answer_check, servers
 from crumple.subject.database import OnDemand
 from crumple.subject.workload import Workload
 
+# Milliseconds between two samples of the server's processes: a measured phase of two seconds has twenty.
 PROBE_INTERVAL_MS = 100
 # How long a server may take to work off the requests left from the load: 4,096 queued connections, each of
 # which keeps one of 150 workers busy for a second, take 27 s.
@@ -40,26 +41,28 @@ LOOPBACK = "127."
 
 @dataclass(frozen=True)
 class Job:
-    """All that one trial needs. `experiment`: reduced to the run's scale. `beside`: what the canary asks.
-
-    `settings`: the server's, with defaults filled in. `ceiling` returns the engine's ceiling for a record; it
-    is called after the server has ended, and returns None if the ceiling is not known or far away.
-    `databases`: the run's; None: a trial that needs a database starts its own. `programs`: those the trial is
-    measured with. `mixed`: a warning that they differ from earlier trials of the run; empty if they do not.
-    """
+    """All that one trial needs."""
 
     trial: TrialIdentity
     experiment: Experiment
+    """The experiment, reduced to the run's scale."""
     scale: Scale
     workload: Workload
     built: servers.Built | Elsewhere
     versions: Mapping[str, str]
     settings: Mapping[str, Any]
+    """The server's, with defaults filled in."""
     ceiling: Callable[[contract.TrialRecord], Ceiling | None] = lambda _: None
+    """Returns the engine's ceiling for a record, or None if it is not known or far away; is called after the
+    server has ended."""
     beside: Workload | None = None
+    """What the canary asks."""
     databases: OnDemand | None = None
+    """The run's databases; None: a trial that needs a database starts its own."""
     programs: ProgramHashes | None = None
+    """The programs that the trial is measured with."""
     mixed: str = ""
+    """A warning that they differ from earlier trials of the run; empty if they do not."""
 
 
 def refuse(trial: TrialIdentity, failure: Failure, versions: Mapping[str, str]) -> StoredTrial:

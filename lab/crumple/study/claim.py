@@ -103,15 +103,14 @@ class _Claim(Frozen):
 
 
 class _Measured(_Claim):
-    """A metric of an experiment. `users`: in a ramp, only while so many were connected.
-
-    `against`: another experiment; the claim is then about the metric here ÷ that of the same server there.
-    """
+    """A metric of an experiment."""
 
     experiment: Text
     metric: Text
     against: Text | None = None
+    """Another experiment; the claim is then about the metric here ÷ that of the same server there."""
     users: Users | None = None
+    """In a ramp, only while so many were connected."""
 
 
 class OrderClaim(_Measured):
@@ -122,17 +121,16 @@ class OrderClaim(_Measured):
 
 
 class RatioPair(Frozen):
-    """`of` divided by `to`, each "server" or "experiment:server", and what the ratio is compared with.
-
-    `published`: the article's ratio. `expected`: the study's own ratio, where the article gives none.
-    `at_least`: a lower bound, where there is neither: how many times as much counts as "much".
-    """
+    """`of` divided by `to`, each "server" or "experiment:server", and what the ratio is compared with."""
 
     of: Text
     to: Text
     published: Positive | None = None
+    """The article's ratio."""
     expected: Positive | None = None
+    """The study's own ratio, where the article gives none."""
     at_least: Annotated[float, Field(gt=1, allow_inf_nan=False)] | None = None
+    """A lower bound, where there is neither: how many times as much counts as "much"."""
 
     @model_validator(mode="after")
     def _held_against_one(self) -> "RatioPair":
@@ -187,10 +185,7 @@ class ShareClaim(_Measured):
 
 
 class FlatnessClaim(_Measured):
-    """In a ramp, the metric at the end equals that at the beginning, within `tolerance`.
-
-    `may_fall`: a metric that falls as the load rises counts as flat, too.
-    """
+    """In a ramp, the metric at the end equals that at the beginning, within `tolerance`."""
 
     kind: Literal["flatness"]
     metric: Text = "response_p50"
@@ -198,6 +193,7 @@ class FlatnessClaim(_Measured):
     servers: Names
     tolerance: Tolerance = 0.25
     may_fall: bool = False
+    """A metric that falls as the load rises counts as flat, too."""
 
 
 class KneeClaim(_Claim):
@@ -213,8 +209,7 @@ class KneeClaim(_Claim):
 class GrowthClaim(_Claim):
     """`metric` (processes, threads, memory) grows by `per_connection` or more with every connection; or not.
 
-    Measured along a ramp, or over `experiments` of different load. `up_to`: the number of connections above
-    which it no longer grows, such as a pool's size. `users`: the claim is about this range only.
+    Measured along a ramp, or over `experiments` of different load.
     """
 
     kind: Literal["growth"]
@@ -225,7 +220,9 @@ class GrowthClaim(_Claim):
     grows: bool = True
     per_connection: float | str | None = None
     up_to: Annotated[int, Field(ge=2)] | None = None
+    """The number of connections above which it no longer grows, such as a pool's size."""
     users: Users | None = None
+    """The claim is about this range only."""
 
     @field_validator("per_connection")
     @classmethod
@@ -254,20 +251,19 @@ class GrowthClaim(_Claim):
 
 
 class StallClaim(_Claim):
-    """A light request that comes while heavy ones run waits for one of them to end; or it does not.
-
-    `metric`: the canary's. `bound`: what counts as waiting; by default, half of the CPU time of one heavy
-    request beyond the light request's own time, or a tenth if the claim is that it does not stall. `alone`:
-    an experiment whose load is the light request alone, to measure its own time; by default that is 0.
-    """
+    """A light request that comes while heavy ones run waits for one of them to end; or it does not."""
 
     kind: Literal["stall"]
     experiment: Text
     metric: Literal["canary_p50", "canary_p90", "canary_p99"] = "canary_p50"
+    """The canary's."""
     servers: Names
     stalls: bool = True
     bound: float | str | None = None
+    """What counts as waiting; by default, half of the CPU time of one heavy request beyond the light
+    request's own time, or a tenth if the claim is that it does not stall."""
     alone: Text | None = None
+    """An experiment whose load is the light request alone, to measure its own time; by default that is 0."""
 
     @field_validator("bound")
     @classmethod

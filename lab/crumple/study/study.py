@@ -65,10 +65,7 @@ class Canary(Frozen):
 
 
 class Experiment(Frozen):
-    """Servers × one workload × one load shape, repeated. `threads`: the engine's.
-
-    `server_cores`: how many cores a server gets; None: all that the placement leaves to servers.
-    """
+    """Servers × one workload × one load shape, repeated."""
 
     title: Text
     about: str = ""
@@ -78,7 +75,9 @@ class Experiment(Frozen):
     parameters: Parameters = Field(default_factory=dict)
     placement: Placement = "separate"
     server_cores: Annotated[int, Field(ge=1, le=1024)] | None = None
+    """How many cores a server gets; None: all that the placement leaves to servers."""
     threads: Annotated[int, Field(ge=1, le=256)] = 1
+    """How many threads the engine has."""
     connection: Connection = "keep-alive"
     shape: Shape
     timeouts: Timeouts = Timeouts()
@@ -127,9 +126,10 @@ class Experiment(Frozen):
 
 
 class Study(Frozen):
-    """One question with its experiments, claims and prose. `name`: its file's, without .toml."""
+    """One question with its experiments, claims and prose."""
 
     name: str
+    """The name of its file, without .toml."""
     title: Text
     question: Text
     article: Article | None = None

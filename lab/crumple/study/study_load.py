@@ -21,7 +21,8 @@ PerSecond = Annotated[float, Field(gt=0, le=10_000_000, allow_inf_nan=False)]
 # A day is the engine's own limit.
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 
-# The default limit of connections in an open shape, which are opened as needed.
+# An open shape opens connections as it needs them, up to a thousand unless the study says otherwise, as
+# `crumple load` does.
 CONNECTIONS_OPEN_MAX = 1_000
 
 
@@ -82,13 +83,11 @@ class RampShape(Frozen):
 
 
 class OpenShape(Frozen):
-    """A schedule that waits for no reply: `rate_per_s`, changing to `to_per_s`, or steps of equal length.
-
-    `connections`: the maximum that is opened.
-    """
+    """A schedule that waits for no reply: `rate_per_s`, changing to `to_per_s`, or steps of equal length."""
 
     kind: Literal["open"]
     connections: Connections = CONNECTIONS_OPEN_MAX
+    """The most connections that are opened."""
     arrivals: Literal["even", "poisson"] = "poisson"
     rate_per_s: PerSecond | None = None
     to_per_s: PerSecond | None = None
@@ -132,7 +131,7 @@ def merged(shape: Any, changes: Any) -> Any:
 
 Said = TypeVar("Said")
 
-# In a shorter slice the edges, where users start and stop, are too large a part.
+# A slice lasts at least 0.2 s: in a shorter one the edges, where users start and stop, are too large a part.
 SLICE_MIN_S = 0.2
 
 
@@ -177,39 +176,38 @@ class Until(Frozen):
 
 
 class WarmUp(Until):
-    """Load before the measured window; `connections` None: as many as the shape has.
-
-    `pauses`: whether users pause as the shape says; without pauses a runtime warms up sooner.
-    """
+    """Load before the measured window."""
 
     connections: Annotated[int, Field(ge=1)] | None = None
+    """How many it has; None: as many as the shape."""
     pauses: bool = True
+    """Whether users pause as the shape says; without pauses a runtime warms up sooner."""
 
 
 class Scale(Frozen):
-    """How often and how long to measure: `blocks` repetitions, each a warm-up and a measured window.
-
-    `warm_up_of`: server → a warm-up of its own, for runtimes that compile while they run. `blocks_of`: server
-    → the number of blocks, from the first on, in which it takes part, for servers beside the main question.
-    `slices`: the number of turns in which each start is measured; meanwhile its block's others are suspended.
-    `least_blocks`: claims are judged after so many blocks and after each further one, up to `blocks`; without
-    it all blocks are run and claims are judged once.
-    `twin`: whether each block has a twin, which takes the time of one more trial.
-    `shape`, `parameters` and `servers` replace the experiment's; `note` says what that leaves out.
-    """
+    """How often and how long to measure: `blocks` repetitions, each a warm-up and a measured window."""
 
     blocks: Annotated[int, Field(ge=1, le=1_000)]
     least_blocks: Annotated[int, Field(ge=2)] | None = None
+    """Claims are first judged after this number of blocks, and again after each further one up to `blocks`;
+    None: all blocks are run and claims are judged once."""
     blocks_of: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
+    """Server → the number of blocks, from the first on, in which it takes part, for servers beside the main
+    question."""
     warm_up: WarmUp | None = None
     warm_up_of: dict[str, WarmUp] = Field(default_factory=dict)
+    """Server → a warm-up of its own, for runtimes that compile while they run."""
     stop: Until
     slices: Annotated[int, Field(ge=1, le=100)] = 1
+    """The number of turns in which each start is measured; meanwhile its block's others are suspended."""
     twin: bool = True
+    """Whether each block has a twin, which takes the time of one more trial."""
     shape: Shape | None = None
     parameters: Parameters = Field(default_factory=dict)
     servers: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    """The shape, the parameters and the servers of a scale replace the experiment's."""
     note: str = ""
+    """What that leaves out."""
 
     def warm_up_for(self, server: str) -> WarmUp | None:
         """The warm-up of that server's trials; a server's entry applies to its variants, too."""

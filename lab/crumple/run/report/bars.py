@@ -17,7 +17,9 @@ from crumple.run.report.run_sentences import marks
 from crumple.run.report.view import ExperimentView, RunView, ServerView
 from crumple.verdict.effect import Effect
 
+# The height of a row: a bar, and a remark of 10 pixels below it.
 ROW_PX = 32
+# A whisker that reaches beyond 1.4 times the highest bar or dot is cut: it would dwarf every bar.
 WHISKER_MAX = 1.4
 CROSS = "M-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0L-1,-.6Z"
 

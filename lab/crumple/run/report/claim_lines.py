@@ -24,8 +24,8 @@ from crumple.verdict.verdict_sentences import amount
 
 # Columns between the columns of a table.
 PADDING = fitting.GAP
-# The least columns that a claim's text has if figures follow it in its line; with fewer, most claims would
-# take three lines or more.
+# The fewest columns that a claim's text has if figures follow it in its line; with less than 36, most claims
+# would take three lines or more.
 CLAIM_MIN = 36
 # Badge → its sign and tone, in the order of the screen of several runs.
 MARKS: Mapping[str, tuple[str, Tone]] = {
@@ -36,11 +36,11 @@ MARKS: Mapping[str, tuple[str, Tone]] = {
     "undecided": ("?", "open"),
     "not testable here": ("–", "dim"),
 }
-# What stands between the columns of the screen of several runs, and the most columns that ids, and what was
-# claimed, have there: longer ones are rare, and are cut.
+# What stands between the columns of the screen of several runs.
 GAP = "  "
+# An id, and what was claimed, have at most 16 columns on that screen: longer ones are rare, and are cut.
 ID_MAX, CLAIMED_MAX = 16, 16
-# The least columns of a claim's text in the line that it shares with its figure.
+# A claim's text has at least 28 columns in the line that it shares with its figure: about five words.
 CLAIM_ROOM_MIN = 28
 ELLIPSIS = "…"
 NO_BADGE: tuple[str, Tone] = ("–", "dim")

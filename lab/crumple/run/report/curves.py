@@ -17,11 +17,13 @@ from crumple.run.report.bars import label
 from crumple.run.report.run_sentences import marks
 from crumple.run.report.view import ExperimentView, ServerView, StartView
 
+# Pixels between two panels.
 GAP_PX = 18
-AXIS_PX = 52
-OWN_AXIS_PX = 34
+# Pixels for the labels of a vertical axis that the panels of a row share, and of one that a panel has alone.
+AXIS_PX, OWN_AXIS_PX = 52, 34
 SECOND_NS = 1e9
 MEDIAN = 0.5
+# Curves reach to a percentile of 99.9 at most: one in ten to the third is beyond it.
 _DEPTH = 3
 
 

@@ -20,13 +20,15 @@ from crumple.verdict.effect import EXPECTED, Effect, VerdictWord
 from crumple.verdict.verdict import Verdict, most_of
 from crumple.verdict.verdict_sentences import capital, ends, value_ends
 
-# The log distance of a measured 0 from what was claimed.
+# How far a measured 0 lies from what was claimed, as a logarithm: as far as a factor of a thousand, which is
+# farther than any ratio that was measured.
 FARTHEST = math.log(1_000)
 # Printed instead of an interval that tells nothing.
 TWO_BLOCKS = "two blocks"
-# If two names together are longer than this, a sentence does not repeat them.
+# A sentence repeats two names if they have at most 32 characters together; with longer ones it would take
+# more than a line to say what is claimed.
 NAMED_MAX = 32
-# The tier of a claim of which nothing is known.
+# The tier of a claim that nothing is known about: behind the four tiers of surprises, 0 to 3.
 _LAST = 4
 _RATIOS = {
     "throughput": "{of} is {times} as fast as {to}",
@@ -48,18 +50,17 @@ _OF_CANARY = {
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """The result of one claim. `lead`: the comparison that the sentence is about, None if nothing is known.
-
-    `tier`, `distance`: how great a surprise the result is; lower tiers, and greater distances within a tier,
-    come first.
-    """
+    """The result of one claim."""
 
     verdict: Verdict
     claim: Claim
     lead: Effect | None
+    """The comparison that the sentence is about; None: nothing is known."""
     sentence: str
     tier: int
+    """How great a surprise the result is; lower tiers come first."""
     distance: float
+    """How far what was measured lies from what was claimed; the greatest of a tier comes first."""
 
     @property
     def own(self) -> bool:
@@ -272,15 +273,15 @@ _ORDER = (VerdictWord.CONTRADICTED, VerdictWord.SUPPORTED, VerdictWord.UNDECIDED
 
 @dataclass(frozen=True)
 class StudyAnswer:
-    """The answer of a study. `badge`: the answer as verdicts show it, empty if no claim was asked.
-
-    `sentence`: one sentence, with its full stop. `rank`: the sort key, surprises first.
-    """
+    """The answer of a study."""
 
     view: RunView
     badge: str
+    """The answer as verdicts show it, empty if no claim was asked."""
     sentence: str
+    """One sentence, with its full stop."""
     rank: tuple[int, int, bool, float]
+    """The sort key, surprises first."""
 
     @property
     def word(self) -> str:

@@ -17,13 +17,19 @@ from crumple.run.report.ramp_rows import LoadedRamp, Panel
 from crumple.run.report.view import ExperimentView
 from crumple.stats.interval import Interval
 
+# Pixels for the labels of the vertical axis.
 AXIS_PX = 50
+# The heights of the first panel, which has the response times, and of the others; and of a line of names.
 FIRST_PX, PANEL_PX, LINE_PX = 150, 92, 13
+# The length of the line from the end of a curve to its name, and the width of a letter of 11 pixels.
 LEADER_PX, LETTER_PX = 16, 5.7
+# Pixels between panels: the title of the lower one.
 GAP_PX = 40
+# A chart narrower than 500 pixels, as on a telephone, has its names above the panels.
 NARROW_BELOW_PX = 500
-# Room above the highest line for the mark of a knee.
+# An axis reaches 8 % beyond the highest line, so that the mark of a knee has room above it.
 HEAD_ROOM = 1.08
+# Lengths of strokes and gaps that tell the lines of one colour apart.
 DASHES: tuple[list[float], ...] = (
     [1, 0],
     [6, 2.5],

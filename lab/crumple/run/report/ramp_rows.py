@@ -21,14 +21,18 @@ from crumple.run.report.view import ExperimentView, ServerView
 from crumple.stats.interval import Interval
 from crumple.stats.knee import over_starts
 
+# At how many numbers of users starts are compared: one point for each ten pixels of a wide chart.
 GRID = 81
-# The chart shows the first of these quantiles for which enough starts have the samples.
+# The quantiles that a chart shows below the median: the first for which enough starts have the samples.
 DEEP = (0.99, 0.9)
+# A quantile needs four stretches of a ramp with enough samples; fewer show no course.
 STRETCHES_MIN = 4
+# Of a server that never keeps half a per cent of a core busy, the panel of cores would be an empty line.
 CORES_MIN = 0.005
+# The panel of users who wait is drawn if at least two wait at some time.
 WAITING_MIN = 2.0
-# A count that grows by less than GROWTH_MIN, or by less than GROWTH_PER_USER per user, is not drawn, because
-# it hardly depends on the load.
+# A count is drawn if it grows by at least two, and by at least one for each fifty users; else it hardly
+# depends on the load.
 GROWTH_MIN, GROWTH_PER_USER = 2.0, 0.02
 
 Row = dict[str, Any]
@@ -41,12 +45,13 @@ Kind = Literal["time", "size", "share", "number"]
 
 @dataclass(frozen=True)
 class LoadedRamp:
-    """A ramp as loaded: from `first` to `last` users within `over_s`; `counted`: "users" or "connections"."""
+    """A ramp as loaded: from `first` to `last` users within `over_s`."""
 
     first: float
     last: float
     over_s: float
     counted: str
+    """What is counted: "users" or "connections"."""
 
     def users(self, at_s: float) -> float:
         """Return the number of users `at_s` seconds after the ramp began."""
@@ -55,12 +60,13 @@ class LoadedRamp:
 
 @dataclass(frozen=True)
 class Panel:
-    """One panel over the users; `lines`: server → rows with `x`, `value`, `low` and `high`."""
+    """One panel over the users."""
 
     name: str
     title: str
     kind: Kind
     lines: Mapping[str, list[Row]]
+    """Server → rows with `x`, `value`, `low` and `high`."""
 
     def all(self, key: str) -> list[float]:
         """Return the values under `key` in all rows of all servers."""

@@ -22,8 +22,11 @@ from crumple.run.report.view import ExperimentView, RunView, ServerView, StartVi
 from crumple.study.study_load import RampShape
 from crumple.words import time_chart
 
+# The height of a row: ticks, with names of marks above them and a remark below.
 ROW_PX = 40
+# A row has at most 120 ticks; more would be a grey bar, and make the page larger.
 TICKS_MAX = 120
+# How far apart names of marks are at least, and the width of a letter of the labels.
 NAME_PX, LETTER_PX = 46, 6.2
 QUANTILES: Mapping[float, str] = {0.5: "p50", 0.9: "p90", 0.99: "p99"}
 HEAVY = "heavy, p50"
@@ -149,9 +152,10 @@ def _chart(rows: Sequence[Row]) -> alt.Chart:
 
 @dataclass(frozen=True)
 class ChartKind(Chart[ExperimentView]):
-    """A chart of an experiment. `where`: which experiments have it."""
+    """A chart of an experiment."""
 
     where: Callable[[ExperimentView], bool] = lambda experiment: True
+    """Which experiments have it."""
 
     def drawn(self, experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | None:
         """Return the chart; None if the experiment does not have it."""

@@ -40,6 +40,7 @@ SEVERAL_LOOKS = (
     "beforehand."
 )
 NOT_RANKED = "not ranked by speed"
+# A visible difference above a factor of a thousand says only that nothing would be seen.
 BEYOND_MEASURE = 1_000
 OF_THE_OTHERS = "quantiles are of the others"
 

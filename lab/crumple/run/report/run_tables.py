@@ -29,11 +29,12 @@ class WordedFigure:
 
 @dataclass(frozen=True)
 class EffectRow:
-    """One comparison behind a verdict. `claimed`: `published` is a bound from the claim, not a ratio."""
+    """One comparison behind a verdict."""
 
     label: str
     published: str
     claimed: bool
+    """Whether `published` is a bound from the claim, not a ratio."""
     measured: WordedFigure
     answer: str
     reason: str
@@ -41,31 +42,29 @@ class EffectRow:
 
 @dataclass(frozen=True)
 class ClaimRow:
-    """One claim. `shown`: the effects in its line; `effects`: all of them.
-
-    `closest`: of several comparisons only the one nearest to 1 is shown. `circumstances`: a sentence with the
-    runtimes and the machine of the verdict, or empty.
-    """
+    """One claim."""
 
     verdict: Verdict
     answer: str
     shown: tuple[EffectRow, ...]
+    """The comparisons in its line."""
     effects: tuple[EffectRow, ...]
+    """All comparisons."""
     closest: bool = False
+    """Whether only the one nearest to 1 of several comparisons is shown."""
     circumstances: str = ""
+    """A sentence with the runtimes and the machine of the verdict, or empty."""
 
 
 @dataclass(frozen=True)
 class NotAskedRow:
-    """A claim that the run does not ask. `why`: the scales that may, "full or published", or --servers.
-
-    `why` is empty if the study lets this scale ask the claim, but the run has no trials for it: a run does
-    not know which other scales have them.
-    """
+    """A claim that the run does not ask."""
 
     claim_id: str
     text: str
     why: str
+    """The scales that may, "full or published", or --servers. `why` is empty if the study lets this scale ask
+    the claim, but the run has no trials for it: a run does not know which other scales have them."""
 
 
 @dataclass(frozen=True)
@@ -85,19 +84,19 @@ class ServerFigures:
 
 @dataclass(frozen=True)
 class TrialRow:
-    """One trial's line. `status`: "ok", "skipped", "failed", "not valid" or "lossy".
-
-    `others`, `steal`: the shares of CPU time that other programs and the hypervisor used during the trial.
-    """
+    """One trial's line."""
 
     id: str
     status: str
+    """One of "ok", "skipped", "failed", "not valid" and "lossy"."""
     throughput: str
     p50: str
     p99: str
     failed: str
     others: str
+    """The share of CPU time that other programs used during the trial."""
     steal: str
+    """The share of CPU time that the hypervisor used during the trial."""
     remark: str
     command: str
 

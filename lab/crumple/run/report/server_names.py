@@ -16,6 +16,7 @@ from crumple.verdict.effect import VerdictWord
 from crumple.verdict.verdict import Verdict
 from crumple.verdict.verdict_sentences import enumerate_parts
 
+# A label of more than 28 characters is shortened in tables and on axes, where it would take a third of them.
 LONG = 28
 
 

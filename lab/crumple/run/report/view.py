@@ -31,7 +31,8 @@ from crumple.verdict.opinions import Noise, Twins
 from crumple.verdict.verdict import Verdict
 
 SPEED = "throughput"
-# With fewer readings of the stages a start has no time budget.
+# A start needs five readings of the stages for a time budget. They are few, because budgets of several starts
+# are joined, whose interval then comes from how these differ.
 READINGS_MIN = 5
 
 # Every experiment shows these of the metrics that claims may name, and the p99.9 besides.
@@ -93,12 +94,14 @@ class StartView:
 
 @dataclass(frozen=True)
 class ServerView:
-    """One server in one experiment. `name`: its label; `twin`: these starts are the A/A control."""
+    """One server in one experiment."""
 
     name: str
+    """The server's label."""
     note: ServerNote
     starts: tuple[StartView, ...]
     twin: bool = False
+    """Whether these starts are the A/A control."""
 
     @property
     def counting(self) -> tuple[StartView, ...]:
@@ -162,11 +165,7 @@ def over_starts(each: Iterable[float | None]) -> Interval | None:
 
 @dataclass(frozen=True)
 class ExperimentView:
-    """One experiment. `servers` by throughput, best first, and then those that are not ranked by it.
-
-    `noise`: metric → how starts differ. `blocks`: how many there are; `stopped`: why the others planned were
-    not run, empty if that is not known.
-    """
+    """One experiment. `servers` by throughput, best first, and then those that are not ranked by it."""
 
     name: str
     experiment: Experiment
@@ -174,8 +173,11 @@ class ExperimentView:
     servers: tuple[ServerView, ...]
     twin: ServerView | None
     noise: Mapping[str, Noise]
+    """Metric → how starts differ."""
     blocks: int = 0
+    """How many blocks there are."""
     stopped: str = ""
+    """Why the other planned blocks were not run; empty: that is not known."""
 
     @property
     def rows(self) -> tuple[ServerView, ...]:

@@ -19,39 +19,38 @@ from crumple.run.report.view import ExperimentView, RunView, ServerView, StartVi
 from crumple.study.study import Experiment
 from crumple.verdict.case import servers_of
 
-# A cause limits a server if it comes first in at least this share of its starts.
+# A cause limits a server if it comes first in at least half of its starts that can be judged.
 STARTS_SHARE = 0.5
 
 
 @dataclass(frozen=True)
 class Limit:
-    """What limits a server: the finding of the start with the median share of the time.
-
-    `starts` of the `judged` starts have this cause first; `of`: how many starts there are. Of one that others
-    disturbed, for instance, it cannot be judged.
-    """
+    """What limits a server."""
 
     finding: Finding
+    """Of the start with the median share of the time."""
     starts: int
+    """How many of the judged starts have this cause first."""
     judged: int
+    """How many starts could be judged: one that others disturbed, for instance, cannot."""
     of: int
+    """How many starts there are."""
 
 
 @dataclass(frozen=True)
 class ServerWhy:
-    """One server in one experiment.
-
-    `time` None, or `limit` None: not known; `no_time` or `no_limit` says why. `timed`: of how many of its
-    `starts` it is known where the time went.
-    """
+    """Where the time of one server in one experiment goes, and what limits it."""
 
     server: ServerView
     time: Budget | None
     no_time: str
+    """Why the time is not known."""
     timed: int
+    """For how many of its starts it is known where the time went."""
     starts: int
     limit: Limit | None
     no_limit: str
+    """Why the limit is not known."""
 
 
 # Claim → where its servers ran, and what limits them there.
