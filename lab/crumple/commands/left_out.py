@@ -47,9 +47,9 @@ def with_verb(words: Sequence[str], commands: Collection[str]) -> list[str]:
 def _arguments(words: Sequence[str]) -> list[str]:
     # Imported here because few flags stand before a URL.
     from crumple.load.load_flags import LoadFlags
-    from crumple.typed import saved_command
+    from crumple.typed import typed_command
 
-    return saved_command.read(words, LoadFlags).plain
+    return typed_command.read(words, LoadFlags).plain
 
 
 def _saved_verb(file: Path, commands: Collection[str]) -> str:

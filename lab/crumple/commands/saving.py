@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from crumple.commands import output
 from crumple.load import flag_files
 from crumple.load.load_flags import SaveFlags
-from crumple.typed import masked_command, saved_command
+from crumple.typed import masked_command, typed_command
 
 
 def save(
@@ -25,7 +25,7 @@ def save(
     from crumple.typed.saved_file import SavedFile
 
     if arguments is None:
-        arguments = [*of_curl, *saved_command.read(sys.argv[2:], type(flags)).arguments]
+        arguments = [*of_curl, *typed_command.read(sys.argv[2:], type(flags)).arguments]
     found = SavedFile(verb, arguments, flags)
     output.save(flags.save, found.text(flags.save))
     output.say(f"repeat this with: crumple {verb} {flags.save}")

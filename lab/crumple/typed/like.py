@@ -7,10 +7,12 @@ commands that load a URL get only what concerns each request: headers, timeout, 
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from crumple.errors import UsageError
-from crumple.habits.tool import LONGEST, OWN_FAILED, Default, Tool
+from crumple.habits import remedies
+from crumple.habits.tool import LONGEST, OWN_FAILED, Default, Flag, Tool
 from crumple.habits.tools import TOOLS
 from crumple.typed import masked_command, typed_command
 from crumple.typed.typed_command import TypedCommand
@@ -44,7 +46,8 @@ def translate(words: Sequence[str], kinds: Mapping[str, Any]) -> Likened | None:
     tool = TOOLS.get(name)
     if tool is None:
         raise UsageError(f"{FLAG} {name}: that tool is not known", f"write one of {', '.join(TOOLS)}")
-    command = typed_command.read(rest, kinds[verb], tool if verb == WHOLE else None)
+    of_tool = [partial(_take, tool=tool)] if verb == WHOLE else []
+    command = typed_command.read(rest, kinds[verb], *of_tool)
     if verb == WHOLE:
         _arguments(command, tool)
         _shape(command, tool)
@@ -159,3 +162,65 @@ def _differences(command: TypedCommand, tool: Tool) -> list[str]:
         f"counts {default.failed} as failed": default.failed != OWN_FAILED,
     }
     return [*(said for said, holds in found.items() if holds), *tool.differs]
+
+
+def _take(word: str, rest: list[str], command: TypedCommand, tool: Tool) -> bool:
+    """Take a flag of the tool with its value, or return False. Raises UsageError if it is refused."""
+    if tool.grammar == "go":
+        name, equals, value = word.partition("=")
+        flag = tool.flag(f"-{name.lstrip('-')}")
+        if flag is None:
+            return False
+        if flag.takes_value and not equals:
+            value = _next(name, rest)
+        elif not flag.takes_value and equals and value.lower() in ("false", "0", "f"):
+            command.typed[flag.names[0]] = "false"
+            return True
+        _give(flag, name, value, command, tool)
+        return True
+    if word.startswith("--"):
+        name, equals, value = word.partition("=")
+        flag = tool.flag(name)
+        if flag is None:
+            return False
+        _give(flag, name, value if equals or not flag.takes_value else _next(name, rest), command, tool)
+        return True
+    return _take_letters(word, rest, command, tool)
+
+
+def _take_letters(word: str, rest: list[str], command: TypedCommand, tool: Tool) -> bool:
+    """Take letters behind one hyphen, of which the last may have a value."""
+    letters = word[1:]
+    while letters:
+        name, letters = f"-{letters[0]}", letters[1:]
+        flag = tool.flag(name)
+        if flag is None:
+            if len(letters) + len(name) == len(word):
+                return False
+            raise UsageError(f"{word}: {tool.name} has no {name}", "write each flag by itself")
+        if not flag.takes_value:
+            _give(flag, name, "", command, tool)
+            continue
+        _give(flag, name, letters.removeprefix("=") or _next(name, rest), command, tool)
+        break
+    return True
+
+
+def _next(name: str, rest: list[str]) -> str:
+    if not rest:
+        raise UsageError(f"{name} needs a value", "write it behind the flag")
+    return rest.pop(0)
+
+
+def _give(flag: Flag, name: str, value: str, command: TypedCommand, tool: Tool) -> None:
+    if flag.gives is None:
+        raise UsageError(f"--like {tool.name}: {name} cannot be taken over", remedies.of(flag))
+    command.typed[flag.names[0]] = value
+    words = list(flag.gives(value))
+    while words:
+        ours = words.pop(0)
+        of = command.known[ours]
+        taken = words.pop(0) if typed_command.takes_value(of) else None
+        if not typed_command.is_list(of):
+            command.drop(of.name)
+        command.given.append((ours, taken))

@@ -11,7 +11,8 @@ from typing import Any
 from crumple import toml_text
 from crumple.errors import Mistakes, UsageError
 from crumple.typed import masked_command
-from crumple.typed.saved_command import ARGUMENTS, COMMAND, NOT_SAVED, is_list, key_of
+from crumple.typed.saved_command import ARGUMENTS, COMMAND, NOT_SAVED, key_of
+from crumple.typed.typed_command import is_list
 from crumple.words import masked
 
 Value = bool | int | str | list[str]

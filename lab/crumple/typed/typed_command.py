@@ -1,17 +1,10 @@
-"""A command that may have flags of another load generator → the flags of crumple's own that it comes to.
+"""The words of a command → its flags with their values, and its arguments, before these are read."""
 
-This reads words; what a tool does by default is added in `like`.
-"""
-
-from collections.abc import Mapping, Sequence
-from dataclasses import Field, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import Field, dataclass, field, fields
 from typing import Any
 
-from crumple.errors import UsageError
-from crumple.habits import remedies
-from crumple.habits.tool import Flag, Tool
 from crumple.load import load_flags
-from crumple.typed import saved_command
 
 
 @dataclass
@@ -27,6 +20,11 @@ class TypedCommand:
     """The arguments."""
     end: list[str] = field(default_factory=list)
     """The words from "--" on."""
+
+    @property
+    def arguments(self) -> list[str]:
+        """All that is no flag."""
+        return [*self.plain, *self.end]
 
     def has(self, *names: str) -> bool:
         """Return whether one of these flags was given."""
@@ -45,7 +43,7 @@ class TypedCommand:
         of = next((each for each in self.known.values() if each.name == name), None)
         if of is None:
             return
-        if self.has(name) and not saved_command.is_list(of):
+        if self.has(name) and not is_list(of):
             self.given = [(flag, value if self._name(flag) == name else own) for flag, own in self.given]
         else:
             self.given.append((self._shortest(of), value))
@@ -77,95 +75,78 @@ def _words(flag: str, value: str | None) -> list[str]:
     return [flag, value]
 
 
-def read(words: Sequence[str], kind: Any, tool: Tool | None) -> TypedCommand:
-    """Return what was typed behind the name of a command. Raises UsageError.
+Take = Callable[[str, list[str], TypedCommand], bool]
 
-    `tool`: whose flags mean what they mean there; None: all flags are crumple's.
+
+def read(words: Sequence[str], kind: Any, take: Take = lambda word, rest, command: False) -> TypedCommand:
+    """Return what was typed behind the name of a command. Flags that it does not have take no value.
+
+    `take`: takes a flag, and its value from the rest, if it is one of another tool. Raises what that raises.
     """
-    command = TypedCommand(saved_command.by_name(kind))
+    command = TypedCommand(by_name(kind))
     rest = list(words)
     while rest:
         word = rest.pop(0)
         if word == "--":
             command.end = [word, *rest]
             break
-        if not saved_command.is_flag(word):
+        if not is_flag(word):
             command.plain.append(word)
-        elif tool is None or not _take(word, rest, command, tool):
+        elif not take(word, rest, command):
             _own(word, rest, command)
     return command
 
 
 def _own(word: str, rest: list[str], command: TypedCommand) -> None:
     """Take a flag of crumple's own, with its value."""
-    of = saved_command.field_of(word, command.known)
+    of = field_of(word, command.known)
     if of is None:
         command.given.append((word, None))
         return
-    value = saved_command.value_within(word, command.known)
-    if saved_command.takes_value(of) and value is None and rest:
+    value = value_within(word, command.known)
+    if takes_value(of) and value is None and rest:
         value = rest.pop(0)
+    if value is not None and not takes_value(of):
+        # Letters behind that of a flag without a value, or a value for it: what reads the words refuses it.
+        command.given.append((word, None))
+        return
     flag = word.partition("=")[0] if word.partition("=")[0] in command.known else word[:2]
     command.given.append((flag, value))
 
 
-def _take(word: str, rest: list[str], command: TypedCommand, tool: Tool) -> bool:
-    """Take a flag of the tool with its value, or return False. Raises UsageError if it is refused."""
-    if tool.grammar == "go":
-        name, equals, value = word.partition("=")
-        flag = tool.flag(f"-{name.lstrip('-')}")
-        if flag is None:
-            return False
-        if flag.takes_value and not equals:
-            value = _next(name, rest)
-        elif not flag.takes_value and equals and value.lower() in ("false", "0", "f"):
-            command.typed[flag.names[0]] = "false"
-            return True
-        _give(flag, name, value, command, tool)
-        return True
-    if word.startswith("--"):
-        name, equals, value = word.partition("=")
-        flag = tool.flag(name)
-        if flag is None:
-            return False
-        _give(flag, name, value if equals or not flag.takes_value else _next(name, rest), command, tool)
-        return True
-    return _take_letters(word, rest, command, tool)
+def is_flag(word: str) -> bool:
+    """Return whether a word is a flag, and not an argument."""
+    return word.startswith("-") and word != "-"
 
 
-def _take_letters(word: str, rest: list[str], command: TypedCommand, tool: Tool) -> bool:
-    """Take letters behind one hyphen, of which the last may have a value."""
-    letters = word[1:]
-    while letters:
-        name, letters = f"-{letters[0]}", letters[1:]
-        flag = tool.flag(name)
-        if flag is None:
-            if len(letters) + len(name) == len(word):
-                return False
-            raise UsageError(f"{word}: {tool.name} has no {name}", "write each flag by itself")
-        if not flag.takes_value:
-            _give(flag, name, "", command, tool)
-            continue
-        _give(flag, name, letters.removeprefix("=") or _next(name, rest), command, tool)
-        break
-    return True
+def field_of(word: str, known: Mapping[str, Field[Any]]) -> Field[Any] | None:
+    """Return which flag a word is, alone, as a letter with its value or as --flag=value."""
+    name = word.partition("=")[0]
+    return known.get(word[:2] if _is_letter(word, known) else name)
 
 
-def _next(name: str, rest: list[str]) -> str:
-    if not rest:
-        raise UsageError(f"{name} needs a value", "write it behind the flag")
-    return rest.pop(0)
+def value_within(word: str, known: Mapping[str, Field[Any]]) -> str | None:
+    """Return the value that a word of a flag holds; None: the next word is the value, if it takes one."""
+    if _is_letter(word, known):
+        return word[2:] or None
+    _, equals, value = word.partition("=")
+    return value if equals else None
 
 
-def _give(flag: Flag, name: str, value: str, command: TypedCommand, tool: Tool) -> None:
-    if flag.gives is None:
-        raise UsageError(f"--like {tool.name}: {name} cannot be taken over", remedies.of(flag))
-    command.typed[flag.names[0]] = value
-    words = list(flag.gives(value))
-    while words:
-        ours = words.pop(0)
-        of = command.known[ours]
-        taken = words.pop(0) if saved_command.takes_value(of) else None
-        if not saved_command.is_list(of):
-            command.drop(of.name)
-        command.given.append((ours, taken))
+def _is_letter(word: str, known: Mapping[str, Field[Any]]) -> bool:
+    return word.partition("=")[0] not in known and not word.startswith("--")
+
+
+def takes_value(of: Field[Any]) -> bool:
+    """Return whether a flag is followed by a value."""
+    return of.metadata["shown"]["metavar"] is not None
+
+
+def by_name(kind: Any) -> dict[str, Field[Any]]:
+    """Return the flags of a command by their names."""
+    return {name: each for each in fields(kind) for name in load_flags.names(each)}
+
+
+def is_list(of: Field[Any]) -> bool:
+    """Return whether a flag may be repeated."""
+    return "list[" in str(of.type)

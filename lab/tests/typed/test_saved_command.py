@@ -12,9 +12,10 @@ from crumple import cli
 from crumple.commands import diagnose, find, load, saving, versus
 from crumple.errors import UsageError
 from crumple.load.load_flags import LoadFlags
-from crumple.typed import saved_command
-from crumple.typed.saved_command import NOT_SAVED, expand, is_list, takes_value
+from crumple.typed import typed_command
+from crumple.typed.saved_command import NOT_SAVED, expand
 from crumple.typed.saved_file import SavedFile
+from crumple.typed.typed_command import is_list, takes_value
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -33,7 +34,7 @@ def seen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     called: list[Any] = []
 
     def note(_: Any, flags: Any) -> int:
-        called.append((flags, saved_command.read(sys.argv[2:], type(flags)).arguments))
+        called.append((flags, typed_command.read(sys.argv[2:], type(flags)).arguments))
         return 0
 
     monkeypatch.chdir(tmp_path)
@@ -230,6 +231,11 @@ def test_the_file_is_readable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 
 def test_words_are_read_as_the_command_line_reads_them() -> None:
     words = ["-c", "5", "-c7", "--rate=3", "a", "--quiet", "b", "-disable-keepalive", "c", "--", "-c", "x"]
-    found = saved_command.read(words, LoadFlags)
-    assert found.plain == ["a", "b", "c"] and found.command == ["--", "-c", "x"]
-    assert found.named == {"connections", "rate", "quiet", "disable_keepalive"}
+    found = typed_command.read(words, LoadFlags)
+    assert found.plain == ["a", "b", "c"] and found.end == ["--", "-c", "x"]
+    assert {found.known[flag].name for flag, _ in found.given} == {
+        "connections",
+        "rate",
+        "quiet",
+        "disable_keepalive",
+    }
