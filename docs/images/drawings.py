@@ -21,6 +21,7 @@ from crumple.run.run_plan import Block, plan
 from crumple.stats.decision import Extent
 from crumple.stats.interval import Interval
 from crumple.verdict.effect import VerdictWord
+from crumple.verdict.verdict_sentences import IN_SIZE_ONLY
 
 ROOT = Path(__file__).parents[2]
 LAB = ROOT / "lab" / "crumple"
@@ -227,16 +228,12 @@ def verdict() -> Picture:
         for low, estimate, high in (
             (0.46, 0.5, 0.55),
             (0.35, 0.44, 0.56),
-            (0.3, 0.5, 0.85),
-            (0.62, 0.72, 0.83),
             (0.14, 0.17, 0.21),
+            (0.53, 0.8, 1.2),
+            (1.1, 1.24, 1.4),
         )
     ]
-    words = {
-        "yes": (VerdictWord.SUPPORTED, "all of it lies within"),
-        "no": (VerdictWord.CONTRADICTED, "all of it lies elsewhere"),
-        "open": (VerdictWord.UNDECIDED, "it lies in both"),
-    }
+    words = {"yes": VerdictWord.SUPPORTED, "no": VerdictWord.CONTRADICTED, "open": VerdictWord.UNDECIDED}
     colours = {"yes": GREEN, "no": RED, "open": AMBER}
     drawn = Picture(920, 320, "How an interval becomes a verdict")
     drawn.words(
@@ -250,7 +247,7 @@ def verdict() -> Picture:
     )
 
     def x(ratio: float) -> float:
-        return 40 + ratio * 660
+        return 40 + ratio * 440
 
     low, high = span.ends
     drawn.box(x(low), 66, x(high) - x(low), 212, "#e3f1e8")
@@ -260,16 +257,22 @@ def verdict() -> Picture:
     drawn.line(x(0.51), 92, x(0.51), 278, GREEN)
     for number, interval in enumerate(intervals):
         y = 112 + number * 37
-        holds = span.holds(interval)
+        size = span.holds(interval)
+        # Published below 1: the direction holds where all of the interval lies below it.
+        ahead = interval.high < 1
+        holds = size if size == "yes" or ahead else "no" if interval.low > 1 else "open"
         drawn.line(x(interval.low), y, x(interval.high), y, colours[holds], wide=3)
         drawn.dot(x(interval.estimate), y, colours[holds])
-        word, why = words[holds]
-        drawn.words(740, y + 2, word.value, colour=colours[holds], bold=True, size=14)
-        drawn.words(740, y + 17, why, colour=MUTED, size=11)
-    drawn.line(x(0), 278, x(1), 278)
-    for tenth in range(0, 11, 2):
+        word = f"{words[holds].value} {IN_SIZE_ONLY}" if ahead and size != "yes" else words[holds].value
+        side = "all below 1" if ahead else "all above 1" if interval.low > 1 else "on both sides of 1"
+        where = {"yes": "all as published", "no": "none as published", "open": "partly as published"}[size]
+        drawn.words(700, y + 2, word, colour=colours[holds], bold=True, size=14)
+        drawn.words(700, y + 17, f"{side}, {where}", colour=MUTED, size=11)
+    drawn.line(x(1), 66, x(1), 278, MUTED)
+    drawn.line(x(0), 278, x(1.45), 278)
+    for tenth in range(0, 15, 2):
         drawn.words(x(tenth / 10), 296, f"{tenth / 10:g}", at="middle", colour=MUTED, size=12)
-    drawn.words(x(1) + 14, 296, "Express ÷ http", colour=MUTED, size=12)
+    drawn.words(700, 296, "Express ÷ http", colour=MUTED, size=12)
     return drawn
 
 
