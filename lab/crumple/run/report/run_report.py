@@ -4,11 +4,10 @@ Pure: RunView → Report. `run_sentences` and `run_tables` have the words, `clai
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from crumple.drawing import numerals, report_text
+from crumple.drawing import report_text
 from crumple.drawing.report_parts import (
     FILES,
     MARKDOWN,
@@ -39,6 +38,7 @@ from crumple.gate.condition import for_page
 from crumple.run.report import (
     claim_lines,
     claims_table,
+    experiment_section,
     findings,
     left_sentences,
     run_sentences,
@@ -48,13 +48,13 @@ from crumple.run.report import (
     why_sentences,
 )
 from crumple.run.report.run_tables import TrialRow
-from crumple.run.report.view import ExperimentView, RunView, ServerView, StartView
+from crumple.run.report.view import RunView, StartView
 
 if TYPE_CHECKING:
     from crumple.drawing.page import BoundChart
 
-# The most columns that the screen fills, and from how many on it has all columns of the table of servers.
-WIDTH_MAX, WIDE = 110, 100
+# The screen fills at most 110 columns: longer lines are hard to read.
+WIDTH_MAX = 110
 # How many lines of each kind the screen has on trials that were skipped, do not count, or have a warning: it
 # should stay one screen long.
 SKIPPED_SHOWN, UNSOUND_SHOWN, WARNED_SHOWN = 4, 4, 1
@@ -96,7 +96,7 @@ def report(view: RunView) -> Report:
             Section([*_claims(view)], "Claims", "claims", is_spoken=True),
             *_effects(view),
             Section([_reading(view)], name="reading"),
-            *(_experiment(view, at) for at in range(len(view.experiments))),
+            *(experiment_section.section(view, at) for at in range(len(view.experiments))),
             Section([on_terminal(*_validity(view))]),
             *_unsound(view),
             *_prose(view),
@@ -192,142 +192,6 @@ def _effects(view: RunView) -> Iterator[Section]:
             return [EFFECTS.of(view)]
 
         yield Section([Charts(draw)], name="effects")
-
-
-def _experiment(view: RunView, at: int) -> Section:
-    shown = view.experiments[at]
-    said = why_sentences.in_short(shown)
-    return Section(
-        [
-            on_terminal(
-                Paragraph(join(Span(shown.name, strong=True), f"  {shown.experiment.title}")),
-                _table_for_terminal(shown),
-                *(Paragraph(phrase(line, "doubtful")) for line in _marks(shown)),
-                *([Paragraph(said)] if said else []),
-                Paragraph(phrase(run_sentences.sees(shown), "dim")),
-            ),
-            Only(FILES, [*_in_full(view, at)]),
-        ],
-        shown.experiment.title,
-        f"experiment-{shown.name}",
-    )
-
-
-def _table_for_terminal(shown: ExperimentView) -> Table:
-    names = server_names.short([row.name for row in shown.servers])
-    rows = run_tables.servers(shown)
-    failed = [
-        phrase(numerals.share(row.server.failed_share), "bad", strong=True)
-        if row.server.lossy
-        else numerals.share(row.server.failed_share)
-        for row in rows
-    ]
-
-    def column(heading: str, cells: Sequence[Words], wide_from: int = 0) -> Column:
-        return Column(heading, cells, right=True, whole=True, wide_from=wide_from)
-
-    return Table(
-        [
-            Column("", [names[row.server.name] for row in rows], whole=True),
-            column("throughput /s [95 %]", [str(row.throughput) for row in rows]),
-            column("p50", [row.p50.estimate for row in rows], WIDE),
-            column("p99", [row.p99.estimate for row in rows]),
-            column("CPU/request", [row.cpu.estimate for row in rows]),
-            column("memory", [row.memory.estimate for row in rows], WIDE),
-            column("failed", failed),
-        ],
-        left_out_first=("CPU/request", "p99"),
-    )
-
-
-def _marks(shown: ExperimentView) -> Iterator[str]:
-    for row in shown.servers:
-        if said := run_sentences.marks(row):
-            yield f"{row.name}: {said}{_besides(row)}"
-
-
-def _besides(row: ServerView) -> str:
-    ranked = "" if row.ranked else f"; {run_sentences.NOT_RANKED}"
-    return f"{ranked}; {run_sentences.OF_THE_OTHERS}" if run_sentences.unanswered(row) else ranked
-
-
-def _in_full(view: RunView, at: int) -> Iterator[Part]:
-    shown = view.experiments[at]
-    if shown.experiment.about:
-        yield Prose(shown.experiment.about)
-    yield Paragraph(join("Experiment ", Span(shown.name, form="code"), f": {run_sentences.setup(shown)}."))
-    yield _table_in_full(shown)
-    for row in shown.rows:
-        if said := run_sentences.unanswered(row):
-            yield Paragraph(phrase(f"{row.name}: {said}; {run_sentences.OF_THE_OTHERS}.", "bad", strong=True))
-    yield Charts(partial(_charts, view, at))
-    if limited := why_sentences.rows(shown):
-        yield Heading("What limits them")
-        yield Paragraph(why_sentences.ABOUT, "note")
-        names, limits, times = zip(*limited, strict=True)
-        labels = [join(Span(name, form="label")) for name in names]
-        columns = [
-            Column("Server", labels),
-            Column("Limited by", limits),
-            Column("Mean response time", times),
-        ]
-        yield Table(columns, style="plain")
-    yield Heading("Noise")
-    yield Paragraph(run_sentences.noise(shown))
-    if said := run_sentences.visible(shown):
-        yield Paragraph(said, "note")
-    yield Heading("Every request, once")
-    yield Paragraph(join(Span(run_sentences.identity(shown), form="code")))
-
-
-def _charts(view: RunView, at: int) -> list["BoundChart"]:
-    """Return the charts of an experiment; each kind has its caption only where it comes first."""
-    # Imported here because charts take a second to import, and a terminal has none.
-    from crumple.run.report import run_charts
-
-    shown, before = view.experiments[at], view.experiments[:at]
-    explained = {kind.name for earlier in before for kind in run_charts.of_experiment(earlier)}
-    return [
-        (replace(kind, caption="") if kind.name in explained else kind).of(shown)
-        for kind in run_charts.of_experiment(shown)
-    ]
-
-
-def _table_in_full(shown: ExperimentView) -> Table:
-    rows = run_tables.servers(shown)
-    names = [
-        join(
-            Span(row.server.note.language, form="swatch"),
-            f"{row.server.note.title} ",
-            Span(row.server.name, form="label"),
-            Span(run_sentences.io_model(row.server.note), form="below"),
-        )
-        for row in rows
-    ]
-    figures = {
-        "Throughput /s": [row.throughput for row in rows],
-        "p50": [row.p50 for row in rows],
-        "p99": [row.p99 for row in rows],
-        "p99.9": [row.p999 for row in rows],
-        "CPU per request": [row.cpu for row in rows],
-        "Memory": [row.memory for row in rows],
-    }
-    failed: list[Words] = [
-        phrase(row.failed, "bad", strong=True) if row.server.lossy else row.failed for row in rows
-    ]
-    return Table(
-        [
-            Column("Server", names),
-            *(
-                Column(heading, [claims_table.figure(cell) for cell in cells], right=True)
-                for heading, cells in figures.items()
-            ),
-            Column("Failed", failed, right=True),
-            Column("Starts", [row.starts for row in rows], right=True),
-        ],
-        style="servers",
-        row_styles=["lossy" if row.server.lossy else "" for row in rows],
-    )
 
 
 def _validity(view: RunView) -> Iterator[Part]:
