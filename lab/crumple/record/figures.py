@@ -23,7 +23,6 @@ from crumple.record import (
 )
 from crumple.record.curve import Curve, curve, users_knee
 from crumple.record.disturbance import Disturbance
-from crumple.record.histogram import Times
 from crumple.record.undisturbed import Factors
 from crumple.record.validity import against_canary
 from crumple.stats.knee import Knee
@@ -280,7 +279,7 @@ class _Canary:
     def __init__(self, canary: "TrialRecord | None") -> None:
         times = canary.histograms if canary and not against_canary(canary) else None
         self._answered, self._left, self._lost = (
-            histogram.merge([_decoded(each) for each in parts])
+            histogram.merge([histogram.decoded(each) for each in parts])
             for parts in (
                 (times.response_time,) if times else (),
                 (times.unfinished_age,) if times else (),
@@ -298,10 +297,6 @@ class _Canary:
 
     def _quantile_ns(self, q: float) -> float:
         return histogram.censored_quantile_ns(q, self._answered, self._left, self._lost)
-
-
-def _decoded(stored: "HistogramRecord") -> Times:
-    return histogram.decode(stored.encoded) if stored.count else histogram.merge([])
 
 
 class _Costs:

@@ -95,7 +95,7 @@ def of_trial(record: TrialRecord) -> TrialLateness:
         for number, phase in zip(series.scheduled, series.phase, strict=True)
     ]
     return TrialLateness(
-        histogram.decode(stored.encoded) if stored.count else histogram.merge([]),
+        histogram.decoded(stored),
         tuple(measured),
         tuple(each or 0 for each in series.engine_late_p99_ns),
     )
