@@ -135,7 +135,7 @@ class Redirection:
 
 
 @dataclass(frozen=True)
-class CommandEnd:
+class EndOfCommand:
     """What ends a command: `|`, `&&`, a line's end, …."""
 
     text: str
@@ -143,7 +143,7 @@ class CommandEnd:
     end: int
 
 
-Token = Word | Redirection | CommandEnd
+Token = Word | Redirection | EndOfCommand
 
 
 class Reader:
@@ -177,12 +177,12 @@ class Reader:
                 self.at += 2 if self.text.startswith("\r\n", begins) else 1
                 self._read_documents()
                 self._may_assign = True
-                yield CommandEnd("\n", begins, self.at)
+                yield EndOfCommand("\n", begins, self.at)
             elif found := self._match(_REDIRECTION):
                 yield self._redirection(found)
             elif found := self._match(_MARK):
                 self.at, self._may_assign = found.end(), True
-                yield CommandEnd(found[0], found.start(), found.end())
+                yield EndOfCommand(found[0], found.start(), found.end())
             else:
                 yield from self._words()
 

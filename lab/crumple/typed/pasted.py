@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from crumple.errors import UsageError
 from crumple.typed import shell_before
-from crumple.typed.bash_words import CommandEnd, Reader, Redirection, Variables, Word
+from crumple.typed.bash_words import EndOfCommand, Reader, Redirection, Variables, Word
 from crumple.typed.shell_before import ASSIGNMENT, Simple, Stdin, is_input
 
 _PROMPT = re.compile(r"\s*[^\n'\"|;&=]*[$%#>❯»][ \t]+(?=curl(?:\.exe)?\s)")
@@ -201,7 +201,7 @@ def _without_value(word: str) -> str:
     return f"{name}=…" if equals else word
 
 
-def _refuse_mark(mark: CommandEnd) -> NoReturn:
+def _refuse_mark(mark: EndOfCommand) -> NoReturn:
     raise UsageError(
         f"--curl: {mark.text} stands outside quotes, where a shell begins or ends a group of commands",
         "give one command, with its URL in quotes",
