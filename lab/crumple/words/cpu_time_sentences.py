@@ -8,15 +8,15 @@ from crumple.observation import cpu_time
 from crumple.observation.cpu_time import SAMPLES_MIN, CpuTime
 from crumple.record import windows
 
-# So many names, functions and files are told.
-TOLD = 10
-# What takes a smaller share is not told.
+# A line has the ten names of threads, functions or files that take most.
+LISTED_MAX = 10
+# What takes less than 1 % of the CPU time is left out.
 SHARE_MIN = 0.01
-# What uses fewer cores is nothing to look at.
+# What a server that uses less than 0.3 cores spends them on is not worth a line.
 CORES_MIN = 0.3
-# Of what has fewer samples the share is hardly known: of ten it is off by a third.
-TOLD_SAMPLES = 10
-# If so much is made at run time and has no name, it is told how it gets one.
+# A function or file needs ten samples, of which the share is known to a third; with fewer it is left out.
+LISTED_SAMPLES_MIN = 10
+# If code that was made at run time and has no name takes 20 % or more, the line says how it gets one.
 UNNAMED_SHARE = 0.2
 # How runtimes write down where the functions are that they make, by the files of their programs.
 NAMED_BY = (
@@ -37,7 +37,7 @@ def rows(record: TrialRecord) -> list[tuple[str, str]]:
 
 def by_threads(cpu: CpuTime) -> str:
     """The threads that take most, by name; empty: all have one name."""
-    told = [each for each in cpu.threads[:TOLD] if each.share >= SHARE_MIN]
+    told = [each for each in cpu.threads[:LISTED_MAX] if each.share >= SHARE_MIN]
     return ", ".join(f"{each.name} {numerals.share(each.share)}" for each in told) if len(told) > 1 else ""
 
 
@@ -59,8 +59,8 @@ def _listed(cpu: CpuTime, of: list[tuple[str, int]]) -> str:
     together: dict[str, int] = {}
     for name, samples in of:
         together[name] = together.get(name, 0) + samples
-    most = sorted(together.items(), key=lambda each: -each[1])[:TOLD]
-    told = [(name, samples / cpu.samples) for name, samples in most if samples >= TOLD_SAMPLES]
+    most = sorted(together.items(), key=lambda each: -each[1])[:LISTED_MAX]
+    told = [(name, samples / cpu.samples) for name, samples in most if samples >= LISTED_SAMPLES_MIN]
     return ", ".join(f"{name} {numerals.share(share)}" for name, share in told if share >= SHARE_MIN)
 
 

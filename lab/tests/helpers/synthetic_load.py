@@ -11,7 +11,7 @@ from crumple import contract
 from crumple.drawing import report_page, report_text
 from crumple.load.report import load_making, load_report
 from crumple.load.report.load_document import LoadDocument
-from crumple.load.report.load_making import Beside
+from crumple.load.report.load_making import KnownBeside
 from crumple.record import validity
 from crumple.record.validity import Validity
 from hdrh.histogram import HdrHistogram
@@ -33,9 +33,18 @@ def load(record: contract.TrialRecord, validity: Validity = VALID, **changes: An
 
 def remade(load: LoadDocument, **changes: Any) -> LoadDocument:
     """The document of the same load with other things known of it."""
-    known = ("record", "validity", "url", "command", "lost", "ended_early", "tags", *Beside.__annotations__)
+    known = (
+        "record",
+        "validity",
+        "url",
+        "command",
+        "lost",
+        "ended_early",
+        "tags",
+        *KnownBeside.__annotations__,
+    )
     return load_making.make(
-        **{**{name: getattr(load, name) for name in known}, "findings": load.causes, **changes}
+        **{**{name: getattr(load, name) for name in known}, "findings": load.findings, **changes}
     )
 
 

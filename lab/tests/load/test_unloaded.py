@@ -96,10 +96,10 @@ def test_a_queue_in_front_of_idle_cores_is_found_with_and_without_the_time_alone
     # One takes 0.1 ms alone, so 6.4 inside are more than are served at a time; without that they look busy.
     for alone_ms, cause in ((0.1, "gate"), (None, "workers")):
         load = watched(alone_ms)
-        assert isinstance(load.causes[0], Finding) and load.causes[0].cause == cause, load.causes
+        assert isinstance(load.findings[0], Finding) and load.findings[0].cause == cause, load.findings
         rows = dict(say.facts(load))
         assert ": 6.4 requests are inside, " in rows["first limit"] and rows["try"]
-        assert f"first limit  {CAUSES[load.causes[0].cause]}" in synthetic_load.screen(
+        assert f"first limit  {CAUSES[load.findings[0].cause]}" in synthetic_load.screen(
             load, 100, styled=False
         )
 

@@ -67,11 +67,11 @@ def rows(load: LoadDocument) -> Iterator[tuple[str, str]]:
         yield "alone", server_sentences.alone(load.alone)
     if load.lost is None or load.throughput_per_s:
         yield load_of(load.record.spec.shape), _under_load(load)
-    if isinstance(load.budget, Budget):
+    if isinstance(load.stages, Budget):
         yield "time", server_sentences.time(load)
     if in_parts := server_sentences.in_parts(load):
         yield "an answer", in_parts
-    yield from cause_sentences.in_short(load.causes)
+    yield from cause_sentences.in_short(load.findings)
 
 
 def load_of(shape: contract.ShapeSpec) -> str:

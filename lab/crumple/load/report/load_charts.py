@@ -228,7 +228,7 @@ def memory_over_time(load: LoadDocument, width_px: int) -> alt.TopLevelMixin | N
 
 def time_by_stages(load: LoadDocument, width_px: int) -> alt.TopLevelMixin | None:
     """The mean response time, a piece of it for each part."""
-    return time_chart.bars([("", load.budget)], width_px) if isinstance(load.budget, Budget) else None
+    return time_chart.bars([("", load.stages)], width_px) if isinstance(load.stages, Budget) else None
 
 
 CHARTS = (

@@ -4,11 +4,9 @@ from functools import cached_property
 from typing import Literal
 
 from crumple.contract import Outcomes, TrialRecord
-from crumple.documents import parts_of_documents
-from crumple.documents.parts_of_documents import SaidData, TimeData
+from crumple.documents.parts_of_documents import SaidField, TimeField
 from crumple.documents.result import Result
 from crumple.gate.condition import Outcome
-from crumple.limit.finding import Said
 from crumple.load.compression import Compressible
 from crumple.load.report.load_figures import (
     NO_TIMES,
@@ -26,7 +24,6 @@ from crumple.record.failures import SilentConnections, Unexpected
 from crumple.record.histogram import Times
 from crumple.record.loss import Lost
 from crumple.record.overload import Overload
-from crumple.record.stages import Budget, NoBudget
 from crumple.record.validity import Validity
 
 # A server that closed 90 % of the connections that it answered on keeps none of them alive.
@@ -90,7 +87,7 @@ class LoadDocument(Result):
     """How long an answer lay unread until the engine read it, on average."""
     server: Spent | None
     """What the watched server cost."""
-    stages: TimeData | None
+    stages: TimeField
     """Where the mean response time went."""
     kept_back_ns: float | None = None
     """How long the rest of an answer waited for its first part to be acknowledged, where that is shown."""
@@ -104,7 +101,7 @@ class LoadDocument(Result):
     """Requests that were sent one at a time after the load."""
     compressible: Compressible | None = None
     """Sizes of an answer as it is and compressed, if the server compresses for clients that ask for it."""
-    findings: tuple[SaidData, ...]
+    findings: tuple[SaidField, ...]
     """What limits the watched server, and what does not."""
     lost: Lost | None = None
     """How the server was lost in the load; null: it was not. Then all figures are of the time before."""
@@ -180,16 +177,6 @@ class LoadDocument(Result):
     def log_times(self) -> tuple[Times, ...]:
         """Response times of the ok answers, by interval of the log."""
         return tuple(histogram.decode(encoded) for encoded in self.record.log.response_time)
-
-    @cached_property
-    def budget(self) -> Budget | NoBudget | None:
-        """The mean response time by stages, or why that is not known; None: nobody asked, or it was lost."""
-        return parts_of_documents.time(self.stages)
-
-    @cached_property
-    def causes(self) -> tuple[Said, ...]:
-        """What limits the watched server, and what does not."""
-        return parts_of_documents.said(self.findings)
 
 
 def has_times(lost: Lost | None) -> bool:

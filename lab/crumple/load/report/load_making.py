@@ -18,14 +18,14 @@ from crumple.record.engine_limits import engine_share
 from crumple.record.loss import Lost
 from crumple.record.overload import overload
 from crumple.record.validity import Validity
-from crumple.words import cause_sentences, lost_sentences, time_sentences
+from crumple.words import lost_sentences
 
 VERSION = 1
 # The kernel sends an unanswered SYN again after a second; half a percent allows for a histogram's buckets.
 _SYN_AGAIN_NS = 0.995 * SECOND_NS
 
 
-class Beside(TypedDict, total=False):
+class KnownBeside(TypedDict, total=False):
     """What is known of a load beside its record: fields of its document."""
 
     fail_if: tuple[Outcome, ...]
@@ -48,7 +48,7 @@ def make(
     lost: Lost | None = None,
     ended_early: bool = False,
     tags: tuple[str, ...] = (),
-    **beside: Unpack[Beside],
+    **beside: Unpack[KnownBeside],
 ) -> LoadDocument:
     """Return the document of a load, which has no name yet.
 
@@ -59,7 +59,7 @@ def make(
         validity = Validity("not-valid", (_problem(lost),), ())
         findings = tuple(each for each in findings if getattr(each, "cause", "") == "limiter")
         beside["alone"] = None
-    known: dict[str, Any] = {**_UNKNOWN, **beside, "findings": cause_sentences.as_data(findings)}
+    known: dict[str, Any] = {**_UNKNOWN, **beside, "findings": findings}
     made = LoadDocument(
         **result.head(
             "load",
@@ -86,7 +86,7 @@ def make(
     return made.model_copy(update={"headline": load_headline.headline(made)})
 
 
-_UNKNOWN: Beside = {
+_UNKNOWN: KnownBeside = {
     "fail_if": (),
     "ceiling_per_s": None,
     "ceiling_at_least": False,
@@ -150,6 +150,6 @@ def _figures(record: TrialRecord, lost: Lost | None, idle_cores: float | None) -
         "engine_share": engine_share(record),
         "held_mean_ns": record.arrivals.held_ns / ok if ok else None,
         "server": load_figures.spent(record, record.probes.server) if lost is None else None,
-        "stages": time_sentences.as_data(budget),
+        "stages": budget,
         "kept_back_ns": in_parts.kept_back_ns(record, budget),
     }

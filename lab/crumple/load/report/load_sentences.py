@@ -239,7 +239,7 @@ def facts(load: "LoadDocument") -> list[tuple[str, str]]:
         ("time", server_sentences.time(load)),
         ("an answer", server_sentences.in_parts(load)),
         *(cpu_time_sentences.rows(load.record) if load.lost is None else ()),
-        *cause_sentences.in_short(load.causes),
+        *cause_sentences.in_short(load.findings),
         ("connections", connections(load)),
         ("answers", arrivals(load)),
         ("engine", engine(load)),

@@ -37,7 +37,7 @@ def time(load: "LoadDocument") -> str:
 
     Where the stages are not known, with what to change about the load.
     """
-    return time_sentences.by_stages(load.budget, with_remedy=True) if load.budget else ""
+    return time_sentences.by_stages(load.stages, with_remedy=True) if load.stages else ""
 
 
 def in_parts(load: "LoadDocument") -> str:
