@@ -30,7 +30,7 @@ def chart(finding: SearchFigures) -> Any:
     """A bar for the lowest load, the highest, and the one between them that differs most from both."""
     bars = [
         (f"{find_sentences.load(level.load, finding.by_rate)}, {level.outcome}", budget)
-        for level, budget in find_times.chosen(finding, LEVELS)
+        for level, budget in find_times.choose(finding, LEVELS)
     ]
     drawn = time_chart.bars(bars, WIDTH_PX)
     if drawn is None:

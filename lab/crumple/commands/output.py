@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from crumple.drawing import fitting, terminal
-from crumple.drawing.fitting import Column
+from crumple.drawing.fitting import TextColumn
 from crumple.drawing.report_parts import Report
 from crumple.drawing.terminal import Terminal, shown_json, shown_text
 from crumple.errors import CrumpleError
@@ -107,7 +107,7 @@ def as_table(
         [terminal.harmless(cell if isinstance(cell, Text) else Text(cell)) for cell in row] for row in rows
     ]
     columns = [
-        Column(heading, [row[at] for row in cells], heading in on_one_line)
+        TextColumn(heading, [row[at] for row in cells], heading in on_one_line)
         for at, heading in enumerate(headings)
     ]
     kept = fitting.fitted(columns, facts.width, GAP, left_out_first=left_out_first)

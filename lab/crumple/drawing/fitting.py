@@ -15,7 +15,7 @@ GAP = 2
 
 
 @dataclass(frozen=True)
-class Column:
+class TextColumn:
     """A column of a table. `whole`: its cells do not wrap. `right`: they stand at its right side."""
 
     heading: str
@@ -42,13 +42,13 @@ class Column:
 
 
 def fitted(
-    columns: Sequence[Column],
+    columns: Sequence[TextColumn],
     wide: int,
     gap: int = GAP,
     *,
     left_out_first: Sequence[str] = (),
     spared_first: Sequence[str] = (),
-) -> list[Column]:
+) -> list[TextColumn]:
     """Return the columns that are shown where there is so much room.
 
     `left_out_first`: the headings of those to leave out while words would be broken, in this order;
@@ -64,12 +64,12 @@ def fitted(
     return kept
 
 
-def least(columns: Sequence[Column], gap: int = GAP) -> int:
+def least(columns: Sequence[TextColumn], gap: int = GAP) -> int:
     """Return how wide a table of these columns is at least."""
     return sum(column.least + gap for column in columns) - gap
 
 
-def widths(columns: Sequence[Column], wide: int, gap: int) -> list[int]:
+def widths(columns: Sequence[TextColumn], wide: int, gap: int) -> list[int]:
     """Return the width of each column: at least its longest word; columns that would wrap share the rest."""
     found = [column.least for column in columns]
     left = max(0, wide - least(columns, gap))
@@ -82,7 +82,7 @@ def widths(columns: Sequence[Column], wide: int, gap: int) -> list[int]:
     return found
 
 
-def table(columns: Sequence[Column], wide: int, gap: int = GAP, *, heading_style: str = "dim") -> Table:
+def table(columns: Sequence[TextColumn], wide: int, gap: int = GAP, *, heading_style: str = "dim") -> Table:
     """Return the columns as a table. It is wider than `wide` only if a word of them leaves no choice."""
     drawn = Table(box=None, pad_edge=False, header_style=heading_style, padding=(0, gap, 0, 0))
     for column, width in zip(columns, widths(columns, wide, gap), strict=True):
@@ -92,7 +92,7 @@ def table(columns: Sequence[Column], wide: int, gap: int = GAP, *, heading_style
     return drawn
 
 
-def left_out(columns: Sequence[Column], kept: Sequence[Column], wide: int) -> str:
+def left_out(columns: Sequence[TextColumn], kept: Sequence[TextColumn], wide: int) -> str:
     """Return a line that names what was left out; empty if nothing was."""
     gone = [column.heading for column in columns if column not in kept]
     return f"left out, because {wide} columns are too few: {', '.join(gone)}; --json has all" if gone else ""

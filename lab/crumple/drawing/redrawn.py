@@ -11,6 +11,7 @@ from rich.text import Text
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 
+# A live view is drawn four times a second: often enough to look alive, and cheap beside a load.
 PER_SECOND = 4
 
 

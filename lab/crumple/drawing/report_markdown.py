@@ -7,11 +7,11 @@ from typing import Any, assert_never
 from crumple.drawing.page import as_markdown, unbroken
 from crumple.drawing.report_parts import (
     SENTENCES,
+    ByWidth,
     Charts,
     Circumstances,
     Code,
     Facts,
-    Fitted,
     Fold,
     Heading,
     Items,
@@ -34,6 +34,7 @@ from crumple.drawing.terminal import shown_text
 
 # The folder of the chart files, beside the text.
 CHARTS = "charts"
+# A fence of Markdown has three signs at least.
 FENCE_MIN = 3
 # What would act as markup, wherever in a line it is.
 _MARKS = re.compile(r"([\\`*_<\[])")
@@ -131,7 +132,7 @@ def _part(part: Any) -> Iterator[str]:
             yield "\n".join(f"- {words(row)}" for row in rows)
         case Fold(title=title, parts=parts):
             yield folded(words(title), _blocks(parts))
-        case Plot() | Fitted():
+        case Plot() | ByWidth():
             return
         case _:
             assert_never(part)

@@ -206,7 +206,7 @@ class Plot:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class ByWidth:
     """Parts that are chosen by the width of the terminal."""
 
     choose: Callable[[int], Iterable[Part]]
@@ -256,7 +256,7 @@ class Only:
 
 
 Part = (
-    Title | Heading | Paragraph | Circumstances | Facts | Notes | Table | Charts | Plot | Fitted | Code
+    Title | Heading | Paragraph | Circumstances | Facts | Notes | Table | Charts | Plot | ByWidth | Code
     | Prose | Items | Fold | Only
 )  # fmt: skip
 

@@ -11,12 +11,12 @@ from rich.text import Text
 
 from crumple.drawing import fitting, terminal
 from crumple.drawing.report_parts import (
+    ByWidth,
     Charts,
     Circumstances,
     Code,
     Column,
     Facts,
-    Fitted,
     Fold,
     Heading,
     Items,
@@ -102,7 +102,7 @@ def _part(part: Any, columns: int) -> Iterator[RenderableType]:
             yield from _table(part, columns)
         case Plot(draw=draw):
             yield from draw(columns)
-        case Fitted(choose=choose):
+        case ByWidth(choose=choose):
             yield from _drawn(choose(columns), columns)
         case Code(lines=lines):
             yield from (Text(line, overflow="fold") for line in lines)
@@ -150,12 +150,12 @@ def _table(table: Table, columns: int) -> Iterator[RenderableType]:
         yield Text(gone, style="dim")
 
 
-def _column(column: Column) -> fitting.Column:
+def _column(column: Column) -> fitting.TextColumn:
     cells = [rich_text(cell or "") for cell in column.cells]
-    return fitting.Column(column.heading, cells, column.whole, column.right, column.at_least)
+    return fitting.TextColumn(column.heading, cells, column.whole, column.right, column.at_least)
 
 
-def _stacked(table: list[fitting.Column], columns: int) -> Iterator[RenderableType]:
+def _stacked(table: list[fitting.TextColumn], columns: int) -> Iterator[RenderableType]:
     """Yield each name above its figures, whose columns are as wide as they are with all rows."""
     names, *figures = table
     for at, name in enumerate(names.cells):

@@ -180,10 +180,13 @@ Point = tuple[float, float | None]
 Cell = tuple[str, int | None]
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
+# The code point of the braille character without dots.
 _BRAILLE = 0x2800
 # The bits of a braille character, row by row: its left and its right dot.
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+# Numbers with one digit that divide a decade of an axis evenly.
 _ROUND = (1.0, 2.0, 5.0)
+# Numbers that differ by a smaller share than a billionth are the same but for rounding.
 _NEARLY = 1e-9
 
 

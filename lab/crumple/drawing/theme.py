@@ -25,7 +25,9 @@ TIME_LABEL = (
 COUNT_LABEL = "format(datum.value, ',~r')"
 PLAIN_LABEL = "datum.value >= 1e3 ? format(datum.value, '~s') : format(datum.value, '~r')"
 
+# A tick within a factor of 1.05 of what is drawn would touch it.
 BESIDE = 1.05
+# No axis of times has a label below a microsecond: no answer is faster.
 _LEAST_NS = 1e3
 _FINER = [10.0**power * step for power in range(3, 12) for step in (1, 2, 5)]
 
@@ -116,7 +118,9 @@ PAPER = "#fffffe"
 _ROLES = {"ink": INK, "muted": MUTED, "line": GRID, "context": CONTEXT, "shade": SHADE, "paper": PAPER}
 
 FONT = "Arial, 'Liberation Sans', Arimo, Helvetica, sans-serif"
+# In pixels: a little smaller than the text of pages.
 FONT_SIZE = 12
+# PNG files have two pixels for each of the page, so that they are sharp on dense screens.
 PNG_SCALE = 2.0
 
 _IDS = re.compile(r'(id="|url\(#|href="#)')

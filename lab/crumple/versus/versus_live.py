@@ -46,7 +46,7 @@ class VersusView(BottomLine):
     def block(self, number: int, block: VersusBlock, ratios: Sequence[Ratio], left_s: float) -> None:
         """Print what all blocks so far come to on a line that stays."""
         self._left_s = left_s
-        self._line(Text(f"block {number:2}  {say.so_far(ratios)}{say.lost(block)}"))
+        self._line(Text(f"block {number:2}  {say.so_far(ratios)}{say.left_out_turns(block)}"))
 
     def _line(self, line: Text) -> None:
         line.plain = line.plain.replace(NARROW, " ")

@@ -134,14 +134,14 @@ def test_a_refuted_cause_is_one_plain_line() -> None:
         Rival("disk", 0.1, 0.001, ""),
     )
     found = of(facts, made=(made("half_sent", *rivals),))
-    assert limit_rows.refuted(found) == [
+    assert limit_rows.refutation_rows(found) == [
         ("refuted", "more workers: no, a place more or less changed nothing")
     ]
     half = replace(beside, half_sent=Crowd(2, 8, LoadPairs(0.5, 0.02, 4)))
     fallen = replace(LOCK, seen=replace(LOCK.seen, outcomes=half))
-    ((_, said),) = limit_rows.refuted(of(fallen, made=(made("half_sent", rivals[1]),)))
+    ((_, said),) = limit_rows.refutation_rows(of(fallen, made=(made("half_sent", rivals[1]),)))
     assert said == "more workers: no, 100 % of the throughput is left, where 68 % to 82 % would be"
-    assert limit_rows.refuted(of(facts, made=())) == []
+    assert limit_rows.refutation_rows(of(facts, made=())) == []
 
 
 def test_the_screen_of_a_limit_has_no_list_of_what_nobody_asked_for() -> None:

@@ -5,11 +5,11 @@ import re
 import pytest
 from crumple.drawing import report_markdown, report_page, report_text
 from crumple.drawing.report_parts import (
+    ByWidth,
     Circumstances,
     Code,
     Column,
     Facts,
-    Fitted,
     Fold,
     Items,
     Note,
@@ -128,7 +128,7 @@ def test_a_note_begins_with_its_sign_but_on_a_page() -> None:
 
 
 def test_what_depends_on_the_width_gets_the_width() -> None:
-    drawn = screen(Plot(lambda columns: [Text("=" * columns)]), Fitted(lambda wide: [Paragraph(f"{wide}")]))
+    drawn = screen(Plot(lambda columns: [Text("=" * columns)]), ByWidth(lambda wide: [Paragraph(f"{wide}")]))
     assert drawn.splitlines()[2:] == ["=" * 80, "80"]
 
 

@@ -60,14 +60,14 @@ def found(kind: str = "found") -> SearchFigures:
 
 
 def rows(finding: SearchFigures) -> dict[str, list[str]]:
-    return dict(find_times.rows(find_times.chosen(finding)))
+    return dict(find_times.rows(find_times.choose(finding)))
 
 
 @pytest.mark.long
 @pytest.mark.long
 def test_each_part_has_a_row_and_each_level_a_column() -> None:
     finding = found()
-    shown = find_times.chosen(finding)
+    shown = find_times.choose(finding)
     assert 2 < len(shown) <= find_times.LEVELS_MAX
     assert list(rows(finding)) == [
         "unread", "user CPU", f"waiting for {DATABASE}", "otherwise inside", "mean",
@@ -91,7 +91,7 @@ def test_the_mean_under_load_is_compared_with_the_mean_alone() -> None:
 
 def test_of_many_levels_the_lowest_and_the_highest_are_shown() -> None:
     finding = found()
-    few = find_times.chosen(finding, 3)
+    few = find_times.choose(finding, 3)
     loads = [level.load for level in finding.rows]
     assert len(few) == 3
     assert [few[0][0].load, few[-1][0].load] == [min(loads), max(loads)]
@@ -154,7 +154,7 @@ def test_what_limits_the_server_is_read_where_it_broke() -> None:
 @pytest.mark.long
 def test_a_search_that_read_nothing_of_the_server_says_nothing_of_it() -> None:
     plain = made_searches.finding("found")
-    assert plain.said == () and find_times.chosen(plain) == []
+    assert plain.said == () and find_times.choose(plain) == []
     said = report_text.text(report(plain.document), 100, styled=False)
     assert "first limit" not in said and "time at" not in said
     assert '<section id="times">' not in report_page.html(report(plain.document))

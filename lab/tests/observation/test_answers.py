@@ -202,16 +202,16 @@ def test_the_screen_names_what_was_run_what_it_showed_and_who_holds_others_up() 
     parts = {"held_up": AskedPart(15, 16, LOCK), "runs": AskedPart(1, 16, "sessions run: x")}
     one = SourceAnswer("postgres", "psql -p 5432", "16 of 20 sessions", parts, ("session 9 blocks 15",))
     other = SourceAnswer("py-spy", "", why="py-spy is not installed: pip install py-spy")
-    assert limit_rows.answered(diagnosed(one, other)) == [
+    assert limit_rows.answer_rows(diagnosed(one, other)) == [
         ("asked", f"postgres (psql -p 5432): 16 of 20 sessions; 15 of 16 {LOCK}; session 9 blocks 15"),
         ("asked", "py-spy: no answer: py-spy is not installed: pip install py-spy"),
     ]
 
 
 def test_the_screen_says_that_nobody_could_be_asked_and_nothing_without_the_flag() -> None:
-    ((_, said),) = limit_rows.answered(diagnosed())
+    ((_, said),) = limit_rows.answer_rows(diagnosed())
     assert said.startswith("nobody: it is no JVM")
-    assert limit_rows.answered(diagnosed(asks=False)) == []
+    assert limit_rows.answer_rows(diagnosed(asks=False)) == []
 
 
 def test_what_no_rival_expects_of_a_reading_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

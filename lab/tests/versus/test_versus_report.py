@@ -120,9 +120,9 @@ def test_with_three_versions_each_has_a_headline_and_a_table() -> None:
 
 
 def test_an_interruption_and_a_lost_version_are_said() -> None:
-    assert say.ended(result("interrupted")) == "interrupted: this is what was measured until then"
+    assert say.reason_of_end(result("interrupted")) == "interrupted: this is what was measured until then"
     lost = "B was lost in block 3 before 06:30:12 UTC: its process 7 ended with code 1"
-    assert f"{lost}; this is what was measured" in say.ended(result("gone"))
+    assert f"{lost}; this is what was measured" in say.reason_of_end(result("gone"))
     assert result("gone").document.gone == lost
     assert say.headlines(result("gone")).startswith(lost)
     assert say.headline(result("gone"), "B").endswith(", by the 2 blocks before that")
@@ -259,9 +259,9 @@ def test_the_status_line_names_the_turn_and_the_time_left() -> None:
 
 def test_a_block_of_which_turns_do_not_count_says_so() -> None:
     (block, *_) = compared("limited").blocks
-    assert say.lost(block) == "  (3 of 3 turns do not count in full)"
-    assert say.lost(compared("faster").blocks[0]) == ""
-    assert say.lost(VersusBlock(())) == ""
+    assert say.left_out_turns(block) == "  (3 of 3 turns do not count in full)"
+    assert say.left_out_turns(compared("faster").blocks[0]) == ""
+    assert say.left_out_turns(VersusBlock(())) == ""
 
 
 def test_nothing_in_it_acts_on_a_terminal() -> None:

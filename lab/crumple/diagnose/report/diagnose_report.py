@@ -120,7 +120,7 @@ def report(document: DiagnoseDocument) -> Report:
         title=diagnosis.plan.label,
         head=[
             on_terminal(Paragraph(first_line.line(diagnosis.facts, diagnosis.said), breaks_words=True)),
-            Title([say.asked(diagnosis)]),
+            Title([say.subject_line(diagnosis)]),
             on_page(
                 Paragraph(say.headline(diagnosis), "headline"),
                 Circumstances(say.circumstances(diagnosis)),

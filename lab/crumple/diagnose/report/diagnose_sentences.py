@@ -34,7 +34,7 @@ CLOSES_UNSAID = (
 )
 
 
-def asked(diagnosis: Diagnosis) -> str:
+def subject_line(diagnosis: Diagnosis) -> str:
     """What was looked at."""
     subject = diagnosis.subject
     pid = f", pid {subject.pid}" if subject.pid is not None else ""
@@ -54,11 +54,11 @@ def facts(diagnosis: Diagnosis, *, whole: bool = True) -> list[tuple[str, str]]:
     """
     found = finding.first(diagnosis.said) is not None
     rows = [
-        ("interrupted", interrupted(diagnosis)),
+        ("interrupted", interruption(diagnosis)),
         *limit_rows.limits(diagnosis),
-        *limit_rows.tried(diagnosis),
-        *limit_rows.refuted(diagnosis),
-        *limit_rows.answered(diagnosis),
+        *limit_rows.experiment_rows(diagnosis),
+        *limit_rows.refutation_rows(diagnosis),
+        *limit_rows.answer_rows(diagnosis),
         ("would tell", diagnosis.would_tell),
         *remedy_sentences.rows(diagnosis.remedy),
         *limit_rows.what_if_row(diagnosis),
@@ -73,7 +73,7 @@ def facts(diagnosis: Diagnosis, *, whole: bool = True) -> list[tuple[str, str]]:
         ("a connection", memory(diagnosis)),
         ("closes", CLOSES_UNSAID if diagnosis.seen.closes_unsaid else ""),
         ("an answer", in_parts(diagnosis)),
-        ("given up", given_up(diagnosis)),
+        ("given up", omissions(diagnosis)),
         ("no sign of", cause_sentences.no_sign_why(diagnosis.said) if whole else ""),
         ("cannot tell", unclear(diagnosis) if whole or not found else ""),
     ]
@@ -150,7 +150,7 @@ def in_parts(diagnosis: Diagnosis) -> str:
     return cause_sentences.in_parts(1e9 * work.unacknowledged_s, is_shown=False)
 
 
-def given_up(diagnosis: Diagnosis) -> str:
+def omissions(diagnosis: Diagnosis) -> str:
     """What was not measured because the diagnosis took too long."""
     parts = "; ".join(diagnosis.seen.given_up)
     return f"{parts}: a diagnosis takes no more than {LASTS_S_MAX:.0f} s" if parts else ""
@@ -241,7 +241,7 @@ def load(record: contract.TrialRecord) -> str:
     return numerals.count(engine_spec.connections_of(shape), "connection")
 
 
-def interrupted(diagnosis: Diagnosis) -> str:
+def interruption(diagnosis: Diagnosis) -> str:
     """That the user ended it, and what was likely by then."""
     if not diagnosis.interrupted:
         return ""

@@ -135,7 +135,7 @@ def _today(setting: Setting) -> str:
     return f" ({said})" if said else ""
 
 
-def tried(diagnosis: Diagnosis) -> Rows:
+def experiment_rows(diagnosis: Diagnosis) -> Rows:
     """The experiments: what was done and seen, and what each rival expected."""
     return [("tried", _tried(each)) for each in diagnosis.made if each.seen]
 
@@ -148,7 +148,7 @@ def _tried(made: ExperimentMade) -> str:
     return f"{made.does}: {made.seen}{rivals}"
 
 
-def answered(diagnosis: Diagnosis) -> Rows:
+def answer_rows(diagnosis: Diagnosis) -> Rows:
     """What runtimes and dependencies answered, each with what was run or sent; or why nobody did."""
     if not diagnosis.plan.asks:
         return []
@@ -167,7 +167,7 @@ def _answered(answer: SourceAnswer) -> str:
     return f"{answer.source}{command}: {'; '.join([answer.shows, *answer.evident(), *answer.evidence])}"
 
 
-def refuted(diagnosis: Diagnosis) -> Rows:
+def refutation_rows(diagnosis: Diagnosis) -> Rows:
     """The causes that an experiment refuted, a line each: what they would have asked for, and why not."""
     if diagnosis.facts is None:
         return []

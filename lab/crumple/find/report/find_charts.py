@@ -17,10 +17,12 @@ from crumple.find.report.find_figures import LOGARITHMIC_FROM, SearchFigures
 from crumple.find.report.level_sentences import OUTCOMES
 from crumple.words import time_chart
 
+# The height of the chart of times over loads: a third of its width on a page.
 HEIGHT_PX = 300
 _GREEN, _ORANGE = theme.FAMILIES["javascript"], theme.FAMILIES["java"]
 _COLOURS = {"held": _GREEN, "broke": _ORANGE, "limited": theme.MUTED, "undecided": theme.CONTEXT}
 _SHAPES = {"held": "circle", "broke": "cross", "limited": "diamond", "undecided": "triangle"}
+# With more labels than five on the axis of loads, those of a small screen touch.
 TICKS_MAX = 5
 
 
@@ -52,7 +54,7 @@ def time_by_level(finding: SearchFigures, width_px: int) -> alt.TopLevelMixin | 
     """A bar for each of some levels, the lowest load first."""
     bars = [
         (f"{say.load(level.load, finding.by_rate)}, {OUTCOMES[level.outcome]}", budget)
-        for level, budget in find_times.chosen(finding)
+        for level, budget in find_times.choose(finding)
     ]
     return time_chart.bars(bars, width_px)
 

@@ -23,6 +23,8 @@ from crumple.stats.interval import Interval
 
 # A level within this factor of the interval still shows how the server breaks.
 EDGE_FACTOR = 1.25
+# What broke first is what broke in most of the five lowest levels of the edge: a single level may break by
+# chance.
 FIRST_BROKEN_OF = 5
 # Below this share of the interval's low end, the load is not the reason why requests miss the objective.
 FAR_BELOW = 0.9
@@ -37,7 +39,7 @@ FAILING_SHARE = 0.001
 _FIGURES = re.compile(r"[\d.,]+ ?(?:ns|µs|ms|s|%)?")
 
 
-class Mark(NamedTuple):
+class ChartPoint(NamedTuple):
     """A point of the chart: the time the objective is about, and the median beside it, in ns."""
 
     level: Level
@@ -294,9 +296,9 @@ class SearchFigures:
         return bool(told) and len(told) >= TOLD_BY * len(answered)
 
     @cached_property
-    def marks(self) -> tuple[Mark, ...]:
+    def marks(self) -> tuple[ChartPoint, ...]:
         """A point of the chart for each level that has one."""
-        return tuple(Mark(each, self.time_of(each), each.p50_ns) for each in self.rows)
+        return tuple(ChartPoint(each, self.time_of(each), each.p50_ns) for each in self.rows)
 
     def time_of(self, level: Level) -> float | None:
         """The time of a level that `time_name` names, in ns; None without enough requests for it."""

@@ -7,11 +7,13 @@ from rich.text import Text
 from crumple.drawing import numerals, report_text, terminal
 from crumple.drawing.terminal import Axis
 from crumple.find.report import find_sentences as say
-from crumple.find.report.find_figures import LOGARITHMIC_FROM, Mark, SearchFigures
+from crumple.find.report.find_figures import LOGARITHMIC_FROM, ChartPoint, SearchFigures
 from crumple.find.report.level_sentences import OUTCOMES
 from crumple.find.seen import LevelOutcome
 
+# The plot takes twelve lines, so that it fits a terminal of 24 with the answer above it.
 ROWS = 12
+# The labels of the axis of times take eleven columns: a time of up to eight, a space, the axis, a space.
 LABEL_COLUMNS = 11
 # A level whose load is smaller than the breaking point by a larger factor than this is left out, since it
 # would take room from the levels near the breaking point.
@@ -52,13 +54,13 @@ def plot(finding: SearchFigures, columns: int) -> list[Text]:
     return [*_framed(grid, up), *_ruler(finding, across, wide), *_legend(finding, marks, columns)]
 
 
-def _in_sight(finding: SearchFigures) -> list[Mark]:
+def _in_sight(finding: SearchFigures) -> list[ChartPoint]:
     marks = [mark for mark in finding.marks if mark.time_ns is not None or mark.p50_ns is not None]
     point = finding.found.point
     return [mark for mark in marks if point is None or mark.level.load * FARTHEST_FACTOR >= point.estimate]
 
 
-def _across(finding: SearchFigures, marks: Sequence[Mark]) -> Axis:
+def _across(finding: SearchFigures, marks: Sequence[ChartPoint]) -> Axis:
     loads = [mark.level.load for mark in marks]
     point = finding.found.point
     if point is not None:
@@ -69,7 +71,7 @@ def _across(finding: SearchFigures, marks: Sequence[Mark]) -> Axis:
     return Axis(low, high, logarithmic=high > LOGARITHMIC_FROM * low)
 
 
-def _up(finding: SearchFigures, marks: Sequence[Mark]) -> Axis:
+def _up(finding: SearchFigures, marks: Sequence[ChartPoint]) -> Axis:
     times = [ns for mark in marks for ns in (mark.time_ns, mark.p50_ns) if ns]
     times += [finding.time_limit_ns] if finding.time_limit_ns else []
     low = terminal.rounded_down(min(times))
@@ -97,7 +99,7 @@ def _ruler(finding: SearchFigures, across: Axis, wide: int) -> list[Text]:
     return [Text(f"{indent}└{'─' * wide}", style="dim"), Text(f"{indent} {line}", style="dim")]
 
 
-def _legend(finding: SearchFigures, marks: Sequence[Mark], columns: int) -> list[Text]:
+def _legend(finding: SearchFigures, marks: Sequence[ChartPoint], columns: int) -> list[Text]:
     """What is drawn over what, and each sign beside what it stands for, on as many lines as that takes."""
     unit = "requests/s" if finding.by_rate else "connections"
     entries = [

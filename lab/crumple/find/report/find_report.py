@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from crumple.documents import result
 from crumple.drawing import numerals
 from crumple.drawing.report_parts import (
+    ByWidth,
     Charts,
     Circumstances,
     Column,
     Facts,
-    Fitted,
     Note,
     Notes,
     Paragraph,
@@ -196,14 +196,14 @@ def _times(finding: SearchFigures) -> Section:
     on_pages = [*_table_of_times(finding, find_times.LEVELS_MAX)]
     note = [Paragraph(MAY_BE_NONE, "note")] if on_pages else []
     return Section(
-        [on_terminal(Fitted(by_width)), on_page(*on_pages, *note)],
+        [on_terminal(ByWidth(by_width)), on_page(*on_pages, *note)],
         heading="Where the time goes",
         name="times",
     )
 
 
 def _table_of_times(finding: SearchFigures, most: int) -> Iterator[Table]:
-    levels = find_times.chosen(finding, most)
+    levels = find_times.choose(finding, most)
     if levels:
         rows = find_times.rows(levels)
         names = f"time at {'requests/s' if finding.by_rate else 'connections'}"

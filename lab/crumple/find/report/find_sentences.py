@@ -13,7 +13,7 @@ from crumple.drawing.report_parts import Tone
 from crumple.find import outgrown
 from crumple.find.level import Level
 from crumple.find.next_level import SearchOutlook
-from crumple.find.report.level_sentences import failures, missed, share, value, verdict
+from crumple.find.report.level_sentences import failures, miss, share, value, verdict
 from crumple.find.seen import LevelOutcome
 from crumple.limit.finding import Finding as Cause
 from crumple.record import disturbance
@@ -250,7 +250,7 @@ def first_broken(finding: "SearchFigures") -> str:
     part, level = finding.first_broken, finding.first_broken_level
     if part is None or level is None:
         return ""
-    return f"{missed(part, level)}, at {load(level.load, finding.by_rate)}"
+    return f"{miss(part, level)}, at {load(level.load, finding.by_rate)}"
 
 
 def too_few(finding: "SearchFigures") -> str:
@@ -297,7 +297,7 @@ def below(finding: "SearchFigures") -> str:
     )
 
 
-def moved(finding: "SearchFigures") -> str:
+def contradiction(finding: "SearchFigures") -> str:
     """How the first and the second half of the levels contradict each other; empty where they do not."""
     if finding.halves is None:
         return ""
@@ -346,7 +346,7 @@ def sign(found: "Sign") -> str:
 _SAID_BY_CAUSE = ("cpu", "one-core", "idle")
 
 
-def used_up(finding: "SearchFigures") -> str:
+def exhaustion(finding: "SearchFigures") -> str:
     """What was used up, where it broke, unless a cause that was found says so."""
     known = any(isinstance(each, Cause) for each in finding.said)
     return "; ".join(sign(each) for each in finding.signs if not (known and each.kind in _SAID_BY_CAUSE))
@@ -363,8 +363,8 @@ def facts(finding: "SearchFigures") -> list[tuple[str, str]]:
         ("weighed as", LIMITED if finding.is_by_limiter else QUEUE if finding.found.queue else ""),
         ("not decided", too_few(finding)),
         ("far below", below(finding)),
-        ("moved", moved(finding)),
-        ("used up", used_up(finding)),
+        ("moved", contradiction(finding)),
+        ("used up", exhaustion(finding)),
         *cause_sentences.in_short(finding.said),
         ("highest held", highest_held(finding)),
         first_guess(finding),

@@ -17,7 +17,7 @@ Divided = tuple[Level, Budget]
 Row = tuple[str, list[str]]
 
 
-def chosen(finding: SearchFigures, most: int = LEVELS_MAX) -> list[Divided]:
+def choose(finding: SearchFigures, most: int = LEVELS_MAX) -> list[Divided]:
     """The levels that are shown: the lowest, the highest, and others whose loads differ most."""
     left = list(finding.divided)
     while len(left) > max(2, most):

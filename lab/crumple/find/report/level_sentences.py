@@ -11,7 +11,7 @@ OUTCOMES = {"held": "held", "broke": "broke", "limited": "not valid", "undecided
 FAULTS = {KEEPS_UP: "backlog grew"}
 
 
-def missed(part: PartResult, level: Level) -> str:
+def miss(part: PartResult, level: Level) -> str:
     """How a part did not hold: "p99<250ms: 17 % of 295 took longer"."""
     if part.name == KEEPS_UP:
         return f"the backlog grew by {numerals.share(part.value)} of what came due"

@@ -10,6 +10,7 @@ from crumple.record.failures import MAYBE_OF_OTHERS, REQUESTS_PER_RETRANSMIT
 
 SignKind = Literal["cpu", "one-core", "connections", "retransmits", "idle", "unwatched"]
 
+# A server that keeps nine tenths of its cores busy has used up the CPU: the rest is lost between requests.
 CPU_SHARE_MIN = 0.9
 # A server that keeps this many of several cores busy, from and to, has one thread that does the work.
 ONE_CORE = (0.9, 1.15)

@@ -10,8 +10,8 @@ from functools import partial
 from crumple import contract
 from crumple.drawing import numerals, terminal
 from crumple.drawing.report_parts import (
+    ByWidth,
     Facts,
-    Fitted,
     Notes,
     Paragraph,
     Report,
@@ -43,7 +43,7 @@ def report(load: LoadDocument) -> Report:
         sections=[
             Section([Notes([*load_report.notes(load, UNEXPECTED_MAX, brief=True)])]),
             Section([Facts([*rows(load)])]),
-            Section([Fitted(partial(_lines, commands(load)))]),
+            Section([ByWidth(partial(_lines, commands(load)))]),
         ],
         engine_version=load.engine_version,
     )

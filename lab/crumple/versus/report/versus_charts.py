@@ -15,6 +15,7 @@ from crumple.versus.report import versus_sentences as say
 from crumple.versus.report.versus_figures import VersusFigures
 from crumple.words import quantile_chart
 
+# The height of a row, and how far below its interval the circles of blocks lie, so that they do not cover it.
 ROW_PX, DOTS_BELOW_PX = 34, 9
 # The chart reaches at least this far from 1, and beyond the estimates by the factor BEYOND at most.
 AROUND, BEYOND = 1.1, 2.0

@@ -21,25 +21,35 @@ from crumple.versus.versus_course import Ending
 
 
 class VersionData(Lenient):
-    """One version. `figures`: geometric means over blocks, of A with its twin's; null: none counts."""
+    """One version."""
 
     letter: str
+    """By which the other fields name it."""
     label: str
+    """What it is, as it was typed."""
     same_as_first: bool
+    """Whether it is the same thing as A."""
     fresh_starts: bool | None
+    """Whether each turn was a new process; null: not known."""
     server_cores: int | None
+    """How many cores its server may use; null: not known."""
     calibrated: Calibrated | None
+    """What was learned of it before the first block; null: nothing."""
     figures: dict[Figure, float | None]
+    """Geometric means over blocks, of A with its twin's; null: no block counts."""
 
 
 class RatioIntervalData(Lenient):
-    """A ratio with its interval; the ends are null where too few blocks count. `blocks`: how many do."""
+    """A ratio with its interval."""
 
     estimate: float
     low: float | None
     high: float | None
+    """Null: too few blocks count, so that end is not known."""
     confidence: float
+    """In which share of comparisons such an interval holds the truth."""
     blocks: int
+    """How many blocks count."""
 
     @classmethod
     def of(cls, found: Interval | None) -> Self | None:
@@ -64,23 +74,26 @@ class RatioIntervalData(Lenient):
 
 
 class RatioData(Lenient):
-    """A version compared with the first in one figure.
-
-    `ratio`: at equal speed of the cores, where that was read; `as_measured`: the estimate without that, of
-    the same blocks. `twin`: the ratio of the first's twin to the first. `blocks_needed`: after how many, in
-    all, it would probably be decided; null: it is decided, or that cannot be foreseen.
-    """
+    """A version compared with the first in one figure."""
 
     of: str
+    """The letter of the version."""
     to: str
+    """The letter of the version that it is compared with: the first."""
     figure: Figure
     answer: standing.LikenessWord
     why: str
+    """What the answer rests on."""
     ratio: RatioIntervalData | None
+    """At equal speed of the cores, where that was read; null: too few blocks count."""
     twin: RatioIntervalData | None
+    """The ratio of the first's twin to the first."""
     as_measured: float | None = None
+    """The estimate of the same blocks without regard to the speed of the cores."""
     blocks: int
+    """How many blocks were over at the look that decided it, or at the last one."""
     blocks_needed: int | None
+    """After how many blocks, in all, it would probably be decided; null: it is, or nobody can foresee it."""
 
     @classmethod
     def of_ratio(cls, found: Ratio) -> Self:
@@ -113,27 +126,32 @@ class RatioData(Lenient):
 
 
 class LoadOfTurn(Lenient):
-    """One load of a turn. `counts`: its figures are compared; `against`: why they are not.
-
-    `slowdown`: by which factor others slowed it at most; `disturbed`: the figures that do not count for that.
-    `at_least`: the figures that requests without an answer decide, so that the truth may be longer.
-    `speed_per_s`: how fast the server's cores were, in pieces of a fixed work for a second of CPU time;
-    `busy_share`: how busy the server kept them.
-    """
+    """One load of a turn."""
 
     figures: dict[Figure, float]
+    """What it showed, whether it counts or not."""
     at_least: tuple[Figure, ...] = ()
+    """The figures that requests without an answer decide, so that the truth may be longer."""
     validity: Word
     counts: bool
+    """Whether its figures are compared."""
     against: tuple[str, ...]
+    """Why they are not."""
     warnings: tuple[str, ...]
     slowdown: float = 1.0
+    """By which factor others slowed it at most."""
     disturbed: tuple[Figure, ...] = ()
+    """The figures that do not count because others may have changed them too much."""
     failed_share: float
+    """Failures as a share of the requests that ended."""
     answered_share: float
+    """Right answers as a share of the requests that were due."""
     speed_per_s: float | None = None
+    """How fast the server's cores were: pieces of a fixed work for a second of CPU time; null: not read."""
     busy_share: float | None = None
+    """How busy the server kept these cores."""
     times: HistogramRecord
+    """The response times."""
 
     @classmethod
     def of(cls, found: PutOn) -> Self:

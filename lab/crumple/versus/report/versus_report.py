@@ -108,7 +108,7 @@ def _with_figures(document: VersusDocument) -> VersusDocument:
     versions = zip(document.versions, values, strict=True)
     return document.model_copy(
         update={
-            "asked": say.asked(figures),
+            "asked": say.question(figures),
             "headline": say.headlines(figures),
             "versions": tuple(each.model_copy(update={"figures": own}) for each, own in versions),
             "ratios": tuple(

@@ -29,7 +29,7 @@ _AT: dict[Figure, str] = {"p50": "at the median", "p90": "at p90", "p99": "at p9
 _FIRST_SAID: tuple[Figure, ...] = ("p50", "p99", "p90", "throughput", "cpu")
 
 
-def asked(result: VersusFigures) -> str:
+def question(result: VersusFigures) -> str:
     """What was compared, in a line: "A :8080, B :8081".
 
     Without the hashes of commits: a history keeps the name of a branch, which stays the same.
@@ -106,7 +106,7 @@ def value(figure: Figure, number: float | None) -> str:
 
 def facts(result: VersusFigures) -> list[tuple[str, str]]:
     """What was done, how it ended, and the control."""
-    found = [("loads", _loads(result)), ("blocks", _blocks(result)), ("ended", ended(result))]
+    found = [("loads", _loads(result)), ("blocks", _blocks(result)), ("ended", reason_of_end(result))]
     if without := _without_ratio(result):
         found.append(("undecided", without))
     if control := _control(result):
@@ -116,7 +116,7 @@ def facts(result: VersusFigures) -> list[tuple[str, str]]:
     return found
 
 
-def ended(result: VersusFigures) -> str:
+def reason_of_end(result: VersusFigures) -> str:
     """Why there was no further block."""
     compared = result.compared
     if compared.ending == "decided":
@@ -337,7 +337,7 @@ def so_far(ratios: Sequence[Ratio]) -> str:
     return ";  ".join(parts)
 
 
-def lost(block: VersusBlock) -> str:
+def left_out_turns(block: VersusBlock) -> str:
     """How many of the block's turns do not count in full; empty: all do."""
     left = sum(bool(each.against) for each in block.turns)
     return f"  ({left} of {len(block.turns)} turns do not count in full)" if left else ""
