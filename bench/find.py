@@ -99,7 +99,7 @@ def server(program: Path, arguments: argparse.Namespace) -> AbstractContextManag
 def computing(core: int) -> Iterator[str]:
     """Start the server that computes; yields its address."""
     command = (sys.executable, COMPUTING, "{port}", str(ROUNDS))
-    with command_start.started(command, cores=(core,)) as started:
+    with command_start.start(command, cores=(core,)) as started:
         yield started.address
 
 

@@ -272,11 +272,13 @@ def _processes(bench: Bench, _: str) -> object:
 
 
 EXPERIMENTS: dict[str, Callable[[Bench, str], object]] = {
-    "one core": lambda bench, _: one_core.pinned(bench),
-    "one thread": lambda bench, _: one_thread.stopped(bench, one_thread.busiest(one_thread.seen(bench))),
+    "one core": lambda bench, _: one_core.pin(bench),
+    "one thread": lambda bench, _: one_thread.stop_in_turn(
+        bench, one_thread.busiest(one_thread.find_threads(bench))
+    ),
     "one process": _processes,
-    "open files": lambda bench, _: files_raised.raised(bench),
-    "dependency": dependency_stopped.stopped,
+    "open files": lambda bench, _: files_raised.raise_files(bench),
+    "dependency": dependency_stopped.stop_dependency,
 }
 
 if __name__ == "__main__":

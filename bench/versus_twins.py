@@ -212,7 +212,7 @@ def compared(times: float, seed: int, budget: str, arguments: argparse.Namespace
 @contextmanager
 def running(command: tuple[str, ...]) -> Iterator[str]:
     """Run the server beside the engine's core until the `with` ends; yield its URL."""
-    with command_start.started(command, cores=tuple(sorted(facts.usable_cores()))[:-1]) as server:
+    with command_start.start(command, cores=tuple(sorted(facts.usable_cores()))[:-1]) as server:
         yield f"http://{server.address}/"
 
 

@@ -74,7 +74,7 @@ def _tell_version(asked: bool) -> None:
     if asked:
         from crumple.commands import version
 
-        print(version.told(), end="")
+        print(version.lines(), end="")
         raise typer.Exit
 
 
@@ -120,7 +120,7 @@ def described() -> "Described":
     from crumple.commands import describe
 
     # Made anew: a command that is described by itself keeps a help flag without -h.
-    return describe.described(group.__wrapped__())
+    return describe.describe(group.__wrapped__())
 
 
 def saved_kinds(command: str) -> dict[str, Any]:

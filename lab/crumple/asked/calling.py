@@ -47,14 +47,14 @@ def program(name: str, beside: Path | None = None) -> str | None:
     return shutil.which(name)
 
 
-def mapped(pid: int) -> str:
+def mapped_files(pid: int) -> str:
     """Return the files that a process has mapped, as the kernel lists them; empty: it may not be read."""
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/maps").read_text(errors="replace")
     return ""
 
 
-def printed(command: Sequence[str], deadline: float, env: Mapping[str, str] | None = None) -> str:
+def run_program(command: Sequence[str], deadline: float, env: Mapping[str, str] | None = None) -> str:
     """Return what a program prints, on both streams, when it ended with code 0. Raises NotAnswered.
 
     `env`: what to add to the environment.

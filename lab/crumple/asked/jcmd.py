@@ -40,7 +40,7 @@ def command(pid: int) -> str:
 
 def call(pid: int, deadline: float) -> str:
     """Return the thread dump. Raises NotAnswered."""
-    return calling.printed([_program(pid) or NAME, str(pid), "Thread.print"], deadline)
+    return calling.run_program([_program(pid) or NAME, str(pid), "Thread.print"], deadline)
 
 
 def _program(pid: int) -> str | None:
@@ -51,7 +51,7 @@ def _program(pid: int) -> str | None:
 
 
 def _has_library(pid: int) -> bool:
-    return "/libjvm.so" in calling.mapped(pid)
+    return "/libjvm.so" in calling.mapped_files(pid)
 
 
 def _is_own(pid: int) -> bool:

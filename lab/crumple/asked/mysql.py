@@ -104,7 +104,9 @@ def _holders(rows: Sequence[Row], waits: Sequence[tuple[int, int]]) -> list[str]
     """Return the connections that others wait for and that wait for none, with how many wait for each."""
     waiting = {each for each, _ in waits}
     heads = Counter(other for _, other in {pair for pair in waits if pair[1] not in waiting})
-    queries = {row["id"]: statements.shown(str(row["query"] or "no statement"), True) for row in rows}
+    queries = {
+        row["id"]: statements.without_values(str(row["query"] or "no statement"), True) for row in rows
+    }
     return [
         f"connection {which} blocks {count}: {queries.get(which, 'not listed')}"
         for which, count in heads.most_common(2)

@@ -44,7 +44,7 @@ def call(at: tuple[str, str], deadline: float) -> str:
     options = f"{os.environ.get('PGOPTIONS', '')} {_OPTIONS}".strip()
     env = {"PGOPTIONS": options, "PGCONNECT_TIMEOUT": "2", "PGAPPNAME": "crumple"}
     try:
-        return calling.printed([*_command(at), "-c", postgres_activity.QUERY], deadline, env)
+        return calling.run_program([*_command(at), "-c", postgres_activity.QUERY], deadline, env)
     except NotAnswered as error:
         is_refused = any(each in str(error) for each in _REFUSED)
         raise NotAnswered(f"{error}; {_REMEDY}" if is_refused else str(error)) from None

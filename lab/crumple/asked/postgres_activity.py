@@ -86,4 +86,4 @@ def _held(heads: Counter[str], rows: Sequence[Row]) -> list[str]:
 
 def _described(row: Row) -> str:
     since = f" for {row['xact_s']} s" if row["xact_s"] else ""
-    return f", in its transaction{since}: {statements.shown(row['query'])}"
+    return f", in its transaction{since}: {statements.without_values(row['query'])}"

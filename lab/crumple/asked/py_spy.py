@@ -20,7 +20,7 @@ _DENIED = ("Permission", "Operation not permitted")
 
 def applies(server: AskedServer) -> int | str:
     """Return the root of the server's Python processes, or why not; empty: there is none."""
-    pid = next((pid for pid in server.pids if _PYTHON.search(calling.mapped(pid))), None)
+    pid = next((pid for pid in server.pids if _PYTHON.search(calling.mapped_files(pid))), None)
     if pid is None:
         return ""
     return pid if calling.program(NAME) else "py-spy is not installed: pip install py-spy"
@@ -34,7 +34,7 @@ def command(pid: int) -> str:
 def call(pid: int, deadline: float) -> str:
     """Return the threads of the process and of those below it, as JSON. Raises NotAnswered."""
     try:
-        text = calling.printed(_command(pid), deadline)
+        text = calling.run_program(_command(pid), deadline)
     except NotAnswered as error:
         remedy = "; run as root" if any(each in str(error) for each in _DENIED) else ""
         raise NotAnswered(f"{error}{remedy}") from None

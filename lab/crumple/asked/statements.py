@@ -19,7 +19,7 @@ _SECRET = re.compile(r"\b(password|identified|secret)\b.*", re.IGNORECASE | re.D
 SHOWN_MOST = 100
 
 
-def shown(statement: str, strings_in_double_quotes: bool = False) -> str:
+def without_values(statement: str, strings_in_double_quotes: bool = False) -> str:
     """Return the statement with ? for each value; a statement that sets a password ends before it.
 
     `strings_in_double_quotes`: as in MySQL; in PostgreSQL they are names.
@@ -34,5 +34,5 @@ def shown(statement: str, strings_in_double_quotes: bool = False) -> str:
 
 def most(rows: Sequence[Mapping[str, Any]], strings_in_double_quotes: bool = False) -> str:
     """Return the statement, in the field `query`, that most of these rows have; "none" if they have none."""
-    counted = Counter(shown(str(row["query"] or "none"), strings_in_double_quotes) for row in rows)
+    counted = Counter(without_values(str(row["query"] or "none"), strings_in_double_quotes) for row in rows)
     return counted.most_common(1)[0][0] if counted else "none"

@@ -13,7 +13,7 @@ _CHOICES = re.compile(r"[a-z]+(\|[a-z]+)+")
 _LISTED = re.compile(r": ((?:[\w-]+, )+[\w-]+ or [\w-]+)\.")
 
 
-def described(top: Any) -> Described:
+def describe(top: Any) -> Described:
     """Return the data. `top`: the group of all commands, as `typer.main.get_command` makes it."""
     context = top.context_class(top, info_name="crumple")
     names: list[str] = top.list_commands(context)

@@ -62,7 +62,7 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
     outcomes = diagnose_conditions.outcomes(fail_if, found)
     document = diagnose_report.document_of(found)
     document = document.model_copy(update={"tags": tuple(flags.tag or ()), "fail_if": outcomes})
-    kept = keeping.kept(document.model_dump(mode="json"), flags)
+    kept = keeping.keep(document.model_dump(mode="json"), flags)
     if flags.json:
         output.as_json(kept.document)
     else:

@@ -51,7 +51,7 @@ def breaking_point(what: str | None, flags: FindFlags) -> int:
     figures = SearchFigures(found)
     outcomes = find_conditions.outcomes(fail_if, figures)
     found = found.model_copy(update={"tags": tuple(flags.tag or ()), "fail_if": outcomes})
-    kept = keeping.kept(found.model_dump(mode="json"), flags)
+    kept = keeping.keep(found.model_dump(mode="json"), flags)
     if found.ended_early:
         output.say("interrupted; the result covers the time before")
     if flags.json:

@@ -40,7 +40,7 @@ def check(flags: KeepFlags) -> None:
         result_store.check_name(flags.name)
 
 
-def kept(document: Mapping[str, Any], flags: KeepFlags) -> Kept:
+def keep(document: Mapping[str, Any], flags: KeepFlags) -> Kept:
     """Store a result, unless it is not to be stored."""
     if flags.no_store:
         return Kept(dict(document), "")

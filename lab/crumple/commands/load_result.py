@@ -93,7 +93,7 @@ def finish(
 
 def _deliver(load: LoadDocument, flags: LoadFlags) -> int:
     """Store, print and write the result. Return the exit code."""
-    kept = keeping.kept(load.model_dump(mode="json"), flags)
+    kept = keeping.keep(load.model_dump(mode="json"), flags)
     _show(load, kept, flags)
     kept.say(flags.quiet)
     _write(load, flags)

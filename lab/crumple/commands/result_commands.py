@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from crumple.commands.table import COMPARE, MACHINE, RESULTS, Color, CommandTable, Json, example, named
+from crumple.commands.table import COMPARE, MACHINE, RESULTS, Color, CommandTable, Json, example, refuse_blank
 
 TABLE = CommandTable(RESULTS)
 
@@ -53,7 +53,7 @@ def show(
             metavar="RESULT",
             help="last, a number in crumple list, a name, tag:TAG for the latest with that tag, or a file "
             "that --json wrote. A run is shown as crumple report shows it.",
-            callback=named,
+            callback=refuse_blank,
         ),
     ] = "last",
     html: Annotated[bool, typer.Option("--html", help="Write the page of the result.")] = False,
@@ -94,12 +94,12 @@ def compare(
             help="The earlier load, search or run, as crumple show finds it, or the JSON file of a run's "
             "report; several with commas, or tag:TAG. Without AFTER: the later one, to compare with earlier "
             "ones.",
-            callback=named,
+            callback=refuse_blank,
         ),
     ] = None,
     after: Annotated[
         str | None,
-        typer.Argument(metavar="AFTER", help="The later one, named in the same ways.", callback=named),
+        typer.Argument(metavar="AFTER", help="The later one, named in the same ways.", callback=refuse_blank),
     ] = None,
     last: Annotated[
         int | None,
@@ -162,7 +162,7 @@ def export(
         typer.Argument(
             metavar="RESULT",
             help="A result or run, as crumple show finds it. Default: last.",
-            callback=named,
+            callback=refuse_blank,
         ),
     ] = "last",
     to: Annotated[
@@ -181,7 +181,7 @@ def export(
             help="Write what another tool reads: bencher, github-action-benchmark, "
             "github-action-benchmark-bigger or openmetrics. The second has the figures of which less is "
             "better, the third the others. To stdout, or --to FILE.",
-            callback=named,
+            callback=refuse_blank,
         ),
     ] = None,
     table: Annotated[
@@ -190,13 +190,13 @@ def export(
             metavar="TABLE",
             help="Write only this table, to FILE itself: trials, series, quantiles, levels, turns or ratios. "
             "A search has levels, a comparison of versions turns and ratios.",
-            callback=named,
+            callback=refuse_blank,
         ),
     ] = None,
     benchmark: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="What a history tool tracks. Default: what was asked.", callback=named
+            metavar="NAME", help="What a history tool tracks. Default: what was asked.", callback=refuse_blank
         ),
     ] = None,
 ) -> None:
@@ -209,7 +209,7 @@ def export(
 @TABLE.command(group=MACHINE, epilog=example("crumple completion zsh > ~/.zfunc/_crumple"))
 def completion(
     shell: Annotated[
-        str, typer.Argument(metavar="bash|zsh|fish", help="The shell to complete in.", callback=named)
+        str, typer.Argument(metavar="bash|zsh|fish", help="The shell to complete in.", callback=refuse_blank)
     ],
 ) -> None:
     """Print the completion of a shell, for its folder of completions.

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from crumple.commands.table import STUDIES, CommandTable, Json, example, named
+from crumple.commands.table import STUDIES, CommandTable, Json, example, refuse_blank
 
 TABLE = CommandTable(STUDIES)
 
@@ -29,14 +29,14 @@ def try_(
 def run(
     studies: Annotated[
         list[str] | None,
-        typer.Argument(metavar="STUDY…", help="A study's name, or its TOML file.", callback=named),
+        typer.Argument(metavar="STUDY…", help="A study's name, or its TOML file.", callback=refuse_blank),
     ] = None,
     scale: Annotated[
         str | None,
         typer.Option(
             metavar="SCALE",
             help="How much of each study to run: tour, quick, full or published. Default: quick.",
-            callback=named,
+            callback=refuse_blank,
         ),
     ] = None,
     servers: Annotated[
@@ -44,7 +44,7 @@ def run(
         typer.Option(
             metavar="A,B",
             help="Run only these servers or variants, such as 'php-apache[workers=150]'.",
-            callback=named,
+            callback=refuse_blank,
         ),
     ] = None,
     server: Annotated[
@@ -53,13 +53,13 @@ def run(
             metavar="FOLDER|URL",
             help="Also run this server of yours: a folder, whose commands run as you, or http://… "
             "May be repeated.",
-            callback=named,
+            callback=refuse_blank,
         ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Run the studies of all articles.")] = False,
     database: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Use your MariaDB instead of a private one.", callback=named),
+        typer.Option(metavar="URL", help="Use your MariaDB instead of a private one.", callback=refuse_blank),
     ] = None,
     seed: Annotated[
         int | None,
@@ -68,7 +68,7 @@ def run(
         ),
     ] = None,
     resume: Annotated[
-        str | None, typer.Option(metavar="RUN", help="Continue this run.", callback=named)
+        str | None, typer.Option(metavar="RUN", help="Continue this run.", callback=refuse_blank)
     ] = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="With --resume: also repeat trials that failed.")
@@ -87,7 +87,8 @@ def run(
         ),
     ] = None,
     only: Annotated[
-        str | None, typer.Option(metavar="TRIAL", help="Run only the trial with this id.", callback=named)
+        str | None,
+        typer.Option(metavar="TRIAL", help="Run only the trial with this id.", callback=refuse_blank),
     ] = None,
     fail_if: Annotated[
         list[str] | None,
@@ -141,7 +142,7 @@ def report(
         typer.Argument(
             metavar="RUN…",
             help="A run's name or folder. Default: the latest run. With several runs, the claims of all.",
-            callback=named,
+            callback=refuse_blank,
         ),
     ] = None,
     format_: Annotated[

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from crumple.commands.spread_flags import spread
-from crumple.commands.table import COMPARE, LOAD, CommandTable, example, named
+from crumple.commands.table import COMPARE, LOAD, CommandTable, example, refuse_blank
 from crumple.diagnose import diagnose_flags
 from crumple.find import find_flags
 from crumple.versus import versus_flags
@@ -97,7 +97,7 @@ def import_(
             metavar="FORMAT",
             help="What FILE is: har, openapi, postman, urls, vegeta, vegeta-json or access-log. "
             "Default: as its structure says.",
-            callback=named,
+            callback=refuse_blank,
         ),
     ] = None,
     host: Annotated[
@@ -106,7 +106,7 @@ def import_(
             metavar="HOST",
             help="Take the requests to this host, such as example.org or http://example.org:8080. Default: "
             "the host with the most requests.",
-            callback=named,
+            callback=refuse_blank,
         ),
     ] = None,
     most: Annotated[

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from crumple.commands.table import MACHINE, STUDIES, CommandTable, Json, Servers, Yes, example, named
+from crumple.commands.table import MACHINE, STUDIES, CommandTable, Json, Servers, Yes, example, refuse_blank
 
 TABLE = CommandTable(MACHINE)
 
@@ -59,7 +59,7 @@ def new_server(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="The folder to write. Its name is the server's name.", callback=named
+            metavar="NAME", help="The folder to write. Its name is the server's name.", callback=refuse_blank
         ),
     ],
     language: Annotated[

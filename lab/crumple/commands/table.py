@@ -64,7 +64,7 @@ def in_groups(tables: Iterable[CommandTable]) -> list[CommandInfo]:
     return sorted(every, key=lambda each: GROUPS.index(str(each.rich_help_panel)))
 
 
-def named(param: typer.CallbackParam, value: Any) -> Any:
+def refuse_blank(param: typer.CallbackParam, value: Any) -> Any:
     """Return the value; raise UsageError if it is blank, as from an unset variable of a shell."""
     for each in value if isinstance(value, list | tuple) else (value,):
         if isinstance(each, str) and not each.strip(" ,"):
@@ -87,7 +87,7 @@ Servers = Annotated[
         metavar="SERVER…",
         help="A server's name, a variant such as name[key=value], or a folder such as ./name. "
         "Default: all servers.",
-        callback=named,
+        callback=refuse_blank,
     ),
 ]
 

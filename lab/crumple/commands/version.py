@@ -6,7 +6,7 @@ from crumple.machine import facts
 from crumple.machine.facts import UnreadError
 
 
-def told() -> str:
+def lines() -> str:
     """Return a line for the lab, one for the engine, and one for the commit."""
     return f"crumple {release.VERSION}\nengine {_engine()}\ncommit {_commit()}\n"
 

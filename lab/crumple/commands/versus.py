@@ -45,7 +45,7 @@ def versions(words: list[str], flags: VersusFlags) -> int:
         return EXIT_INTERRUPTED
     outcomes = versus_conditions.outcomes(plan.fail_if, figures)
     found = figures.document.model_copy(update={"tags": tuple(flags.tag or ()), "fail_if": outcomes})
-    kept = keeping.kept(found.model_dump(mode="json"), flags)
+    kept = keeping.keep(found.model_dump(mode="json"), flags)
     if flags.json:
         output.as_json(kept.document)
     else:

@@ -44,7 +44,7 @@ class BesideLoad:
             self._stopped.append((time.monotonic(), stopped_ns))
         files = [each for each in (self._open_files, bounds_of.open_files(self._pid)) if each]
         self._open_files = bounds_of.nearest(files)
-        queued = None if self._port is None else connection_ends.queued(self._pid, self._port)
+        queued = None if self._port is None else connection_ends.count_queued(self._pid, self._port)
         if queued is not None:
             self._queued.append(queued)
 

@@ -54,7 +54,7 @@ def slots(command: Sequence[str]) -> dict[str, str]:
     return {name: value for word in command for name, value in _SLOT.findall(word)}
 
 
-def filled(command: Sequence[str], values: Mapping[str, str]) -> tuple[str, ...]:
+def fill(command: Sequence[str], values: Mapping[str, str]) -> tuple[str, ...]:
     """Return the command with a value in each of its slots: the one given, or its own."""
     return tuple(_SLOT.sub(lambda slot: values.get(slot[1], slot[2]), word) for word in command)
 

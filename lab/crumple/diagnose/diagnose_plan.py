@@ -145,11 +145,11 @@ def of_server(
         name, sign, value = text.partition("=")
         if not sign:
             raise UsageError(f"--setting {text}: that sets nothing", "write --setting NAME=VALUE")
-        given[name] = server_toml.typed(description.name, name, value, known[description.name])
+        given[name] = server_toml.convert(description.name, name, value, known[description.name])
     settings = servers.settings_with(description, given)
     tries = change.read(flags.try_)
     typed = {
-        name: server_toml.typed(description.name, name, value, known[description.name])
+        name: server_toml.convert(description.name, name, value, known[description.name])
         for name, value in tries.items()
     }
     changed = servers.settings_with(description, {**given, **typed})
@@ -189,7 +189,7 @@ def of_command(command: tuple[str, ...], url: str | None, flags: DiagnoseFlags) 
 
     `url`: where it answers; None: on the port that it is given, at /.
     """
-    command_start.check(change.filled(command, {}))
+    command_start.check(change.fill(command, {}))
     mistakes = Mistakes()
     resolved = mistakes.of(lambda: target.resolve(url, flags)) if url else None
     asked = mistakes.of(lambda: _asked(flags, resolved.path if resolved else "/"))
@@ -210,7 +210,7 @@ def of_command(command: tuple[str, ...], url: str | None, flags: DiagnoseFlags) 
     def running(port: int | None, tried: Change | None) -> Iterator[Subject]:
         values = tried.values if tried is not None else {}
         given = change.environment(command, tried) if tried is not None else {}
-        with command_start.started(change.filled(command, values), port, environment=given) as server:
+        with command_start.start(change.fill(command, values), port, environment=given) as server:
             # The second server has a port of its own; all else of a URL is about both.
             there = contract.Target(address=server.address, host=server.address)
             at = resolved.target.model_copy(update={"address": there.address}) if resolved else there
@@ -219,7 +219,7 @@ def of_command(command: tuple[str, ...], url: str | None, flags: DiagnoseFlags) 
 
     port = int(resolved.target.address.rpartition(":")[2]) if resolved else None
     plan = DiagnosisPlan(
-        " ".join(change.filled(command, {})), meant, options.seed, partial(running, port, None)
+        " ".join(change.fill(command, {})), meant, options.seed, partial(running, port, None)
     )
     return _with(plan, tried, partial(running, None, tried))
 

@@ -277,7 +277,7 @@ class _DiagnosisCourse:
             return
         of_beyond = engine_spec.connections_of(self.beyond.spec.shape)
         diagnosed = remedy_trial.Diagnosed(self.facts, self.said, self._observing.bench(), of_beyond)
-        self.remedy = remedy_trial.tried(self._plan, diagnosed, self._loader, self._watcher)
+        self.remedy = remedy_trial.try_change(self._plan, diagnosed, self._loader, self._watcher)
 
     def _tried(self, facts: ServerFacts) -> ServerFacts:
         """Make experiments, as far as there is time; return the facts with what came of them."""
@@ -304,7 +304,7 @@ class _DiagnosisCourse:
         return self.experimenting.facts
 
     def _search(self) -> None:
-        self.found = searching.found(
+        self.found = searching.search_point(
             self._plan, self.subject, self._loader, self._ceiling, self._watcher, self._presence.process
         )
         if self.found is not None and self.found.ending == "interrupted":

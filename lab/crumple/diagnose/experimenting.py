@@ -39,7 +39,7 @@ Act = Callable[[Bench, ServerFacts], object]
 
 
 def _busiest_stopped(bench: Bench, _: ServerFacts) -> object:
-    return one_thread.stopped(bench, one_thread.busiest(one_thread.seen(bench)))
+    return one_thread.stop_in_turn(bench, one_thread.busiest(one_thread.find_threads(bench)))
 
 
 def _dependency_stopped(bench: Bench, facts: ServerFacts) -> object:
@@ -47,13 +47,13 @@ def _dependency_stopped(bench: Bench, facts: ServerFacts) -> object:
     return (
         Refused("it asks nobody that was seen")
         if peer is None
-        else dependency_stopped.stopped(bench, peer.address)
+        else dependency_stopped.stop_dependency(bench, peer.address)
     )
 
 
 def _other_key(bench: Bench, _: ServerFacts) -> object:
     found = key_parts.parts(bench.subject.work)
-    return other_key.varied(bench, found[0]) if found else None
+    return other_key.vary_key(bench, found[0]) if found else None
 
 
 def _sources(bench: Bench, facts: ServerFacts) -> tuple[Source, ...]:
@@ -64,22 +64,22 @@ def _spaced(bench: Bench, facts: ServerFacts) -> object:
     work = facts.seen.work
     if work is not None and work.unacknowledged_s > 0:
         return Refused("on a connection that is kept, answers wait for their first part to be acknowledged")
-    return spaced.spaced(bench)
+    return spaced.space_out(bench)
 
 
 ACTS: Mapping[str, Act] = {
     "half_sent": lambda bench, facts: crowd.half_sent(bench, facts.beyond.per_s),
     "silent": lambda bench, facts: crowd.silent(bench, facts.beyond.per_s),
     "waiting": lambda bench, _: crowd.waiting(bench),
-    "falls": lambda bench, _: ladder.climbed(bench, experiments.BY_NAME["falls"].takes_s),
+    "falls": lambda bench, _: ladder.climb(bench, experiments.BY_NAME["falls"].takes_s),
     "slower": lambda bench, _: asked_alone.waits_s(bench),
     "spaced": _spaced,
-    "longer": lambda bench, _: longer.loaded(bench),
+    "longer": lambda bench, _: longer.load_longer(bench),
     "other_key": _other_key,
-    "one_core": lambda bench, _: one_core.pinned(bench),
+    "one_core": lambda bench, _: one_core.pin(bench),
     "one_thread": _busiest_stopped,
     "stuck": _dependency_stopped,
-    "sources": lambda bench, facts: sources_asked.answered(bench, _sources(bench, facts)),
+    "sources": lambda bench, facts: sources_asked.ask(bench, _sources(bench, facts)),
 }
 
 

@@ -18,7 +18,7 @@ def at_once(record: TrialRecord) -> bool:
     return any(ends[name] for name in _AT_ONCE)
 
 
-def said(record: TrialRecord) -> str:
+def describe(record: TrialRecord) -> str:
     """Return what came: "status 404 × 20", for instance."""
     ends = _ends(record)
     statuses = failures.statuses(record)
@@ -50,7 +50,7 @@ def error(record: TrialRecord) -> CrumpleError:
         remedy = "it wants a login: give what it asks for, as in -H 'Authorization: …'"
     elif not seen:
         remedy = "look at one request and its answer: crumple load URL --debug"
-    return CrumpleError(f"nothing is answered as expected: {said(record)}", remedy)
+    return CrumpleError(f"nothing is answered as expected: {describe(record)}", remedy)
 
 
 def _ends(record: TrialRecord) -> dict[str, int]:

@@ -173,7 +173,7 @@ class Observation:
         if found is None and not was_answered:
             if name == "work" and instead.at_once(record):
                 raise instead.error(record)
-            self._note(failed={**self.seen.failed, name: instead.said(record)})
+            self._note(failed={**self.seen.failed, name: instead.describe(record)})
         return found
 
     def _light_new(self) -> WorkAlone | None:
@@ -285,7 +285,7 @@ class Observation:
 
     def _tree(self) -> Tree | None:
         pid = self.subject.pid
-        return None if pid is None else process_tree.counted(pid)
+        return None if pid is None else process_tree.count(pid)
 
     def _wait(self, request: contract.RequestSpec) -> None:
         """Load the server with more and more connections that ask for what waits."""

@@ -42,7 +42,7 @@ class Diagnosed:
     connections: int
 
 
-def tried(plan: DiagnosisPlan, diagnosed: Diagnosed, loader: Engine, watcher: StepWatcher) -> Remedy:
+def try_change(plan: DiagnosisPlan, diagnosed: Diagnosed, loader: Engine, watcher: StepWatcher) -> Remedy:
     """Return what the change of the plan came to; what prevents it is a problem of the remedy, no error.
 
     Raises Interrupted.
@@ -81,7 +81,7 @@ def _warm(bench: Bench) -> None:
     best = 0.0
     for _ in range(WARMING_LOADS):
         per_s = bench.per_s()
-        settling.settled(bench)
+        settling.settle(bench)
         if per_s <= (1 + GAINS_SHARE) * best:
             return
         best = max(best, per_s)
@@ -92,10 +92,10 @@ def _compared(before: Bench, changed: Bench) -> BeforeAndAfter | None:
 
     def loaded(bench: Bench, *, is_changed: bool) -> float:
         rates[is_changed].append(bench.per_s())
-        settling.settled(bench)
+        settling.settle(bench)
         return rates[is_changed][-1]
 
-    paired = in_pairs.compared(
+    paired = in_pairs.compare(
         before, lambda: loaded(changed, is_changed=True), lambda: loaded(before, is_changed=False)
     )
     return None if paired is None else compared(paired, rates[False], rates[True])

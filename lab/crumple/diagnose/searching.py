@@ -26,7 +26,7 @@ SEARCH_S, SEARCH_WARM_UP_S = 30.0, 0.5
 CeilingOf = Callable[[TrialRecord], Ceiling | None]
 
 
-def found(
+def search_point(
     plan: DiagnosisPlan,
     subject: Subject,
     loader: Engine,

@@ -58,7 +58,7 @@ def _beside_connections(bench: Bench, per_s: float | None, *, sends: bool) -> Cr
 
     def beside() -> float | None:
         with ExitStack() as stack:
-            opened = [each for _ in range(others) if (each := idle.connected(target.address))]
+            opened = [each for _ in range(others) if (each := idle.connect(target.address))]
             for each in opened:
                 stack.enter_context(each)
             held = idle.send_half(opened, target.host, request) if sends else len(opened)
@@ -68,7 +68,7 @@ def _beside_connections(bench: Bench, per_s: float | None, *, sends: bool) -> Cr
             # A server that has answered or closed one did not wait for the rest.
             return per_s if all(idle.is_quiet(each) for each in opened) else None
 
-    return _crowd(bench, others, in_pairs.compared(bench, beside))
+    return _crowd(bench, others, in_pairs.compare(bench, beside))
 
 
 def waiting(bench: Bench) -> Crowd | None:
@@ -100,7 +100,7 @@ def waiting(bench: Bench) -> Crowd | None:
         # Those that are refused do not wait.
         return None if beside_it.failed > beside_it.ok else answered_per_s(work)
 
-    return _crowd(bench, others, in_pairs.compared(bench, beside), slow_s)
+    return _crowd(bench, others, in_pairs.compare(bench, beside), slow_s)
 
 
 def _crowd(bench: Bench, others: int, paired: LoadPairs | None, other_s: float | None = None) -> Crowd | None:

@@ -35,7 +35,7 @@ GATHER_S, GATHER_TIMES, LOOK_S = 0.15, 2, 0.6
 TRIES, STOPPED_S_MAX = 4, 1.0
 
 
-def stopped(bench: Bench, address: str) -> Stopped | Refused:
+def stop_dependency(bench: Bench, address: str) -> Stopped | Refused:
     """Return how many connections with the dependency wait while it is stopped. `address`: as a Peer's."""
     gather_s = max(GATHER_S, GATHER_TIMES * bench.alone_s)
     if gather_s + LOOK_S > STOPPED_S_MAX:

@@ -18,7 +18,7 @@ from crumple.observation.outcome import Failing, Refused
 RAISED = (False, True, True, False)
 
 
-def raised(bench: Bench) -> Failing | Refused:
+def raise_files(bench: Bench) -> Failing | Refused:
     """Return how many requests fail while it is raised, and how many without."""
     pid = bench.subject.pid
     if pid is None:

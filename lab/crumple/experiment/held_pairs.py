@@ -23,7 +23,7 @@ BEGINS_S = 0.4
 TIMES = (1, 2, 4)
 
 
-def told(bench: Bench, what: Callable[[int], What]) -> LoadPairs | Refused:
+def load_in_pairs(bench: Bench, what: Callable[[int], What]) -> LoadPairs | Refused:
     """Return what the pairs come to. `what`: what is held in the pair of this number.
 
     It is held from within the warm-up of a load until this is over, and from no load to the next.

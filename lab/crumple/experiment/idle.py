@@ -45,7 +45,7 @@ def connections(address: str, host: str, request: RequestSpec, number: int) -> I
     with ExitStack() as stack, ThreadPoolExecutor(AT_ONCE) as pool:
 
         def opened() -> list[socket.socket]:
-            found = [each for each in pool.map(lambda _: connected(address), range(number)) if each]
+            found = [each for each in pool.map(lambda _: connect(address), range(number)) if each]
             for each in found:
                 stack.enter_context(each)
             return found
@@ -73,7 +73,7 @@ def closes_unsaid(address: str, host: str, request: RequestSpec) -> bool:
     Raises CrumpleError if a file that the request names is gone.
     """
     sent = request_bytes.whole(host, request)
-    connection = connected(address)
+    connection = connect(address)
     if connection is None:
         return False
     with connection:
@@ -107,7 +107,7 @@ def _is_closed(connection: socket.socket) -> bool:
         return True
 
 
-def connected(address: str) -> socket.socket | None:
+def connect(address: str) -> socket.socket | None:
     """Open a connection to "ip:port"; None: it did not come about."""
     at, _, port = address.rpartition(":")
     try:

@@ -11,7 +11,7 @@ from crumple.observation.outcome import LoadPairs
 PAIRS = ((False, True), (True, False)) * 2
 
 
-def compared(
+def compare(
     bench: Bench, changed: Callable[[], float | None], without: Callable[[], float] | None = None
 ) -> LoadPairs | None:
     """Return what the change makes of the throughput; None: it was not made, or hardly anything was answered.
@@ -27,6 +27,6 @@ def compared(
             if rate is None:
                 return None
             per_s[is_changed] = rate
-            settling.settled(bench)
+            settling.settle(bench)
         found.append((per_s[True], per_s[False]))
     return outcome.paired(found)

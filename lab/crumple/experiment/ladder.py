@@ -28,7 +28,7 @@ GAINS_SHARE, FLAT_STEPS = 0.05, 2
 BESIDE_S = 0.4
 
 
-def climbed(bench: Bench, within_s: float = math.inf) -> Ladder:
+def climb(bench: Bench, within_s: float = math.inf) -> Ladder:
     """Put the loads on, lowest first.
 
     Those are left out that would take longer than what is left, and those of which the server would work off
@@ -42,7 +42,7 @@ def climbed(bench: Bench, within_s: float = math.inf) -> Ladder:
         has_time = worked_off_s <= settling.WITHIN_S and time.monotonic() + takes_s <= over_s
         if has_time and (number >= LARGE or not _is_flat(steps)):
             steps.append(_step(bench, number))
-            settling.settled(bench)
+            settling.settle(bench)
     return Ladder(tuple(steps))
 
 

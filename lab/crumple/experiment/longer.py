@@ -20,10 +20,10 @@ LASTS_S = 12.0
 THIRD = 1 / 3
 
 
-def loaded(bench: Bench, lasts_s: float = LASTS_S) -> Longer:
+def load_longer(bench: Bench, lasts_s: float = LASTS_S) -> Longer:
     """Put the load on, and return what it came to."""
     record = replace(bench, load_s=max(lasts_s, bench.load_s)).record()
-    settling.settled(bench)
+    settling.settle(bench)
     at_begin, at_end = _trees(record)
     return Longer(
         first=throughput.rate(record, to_share=THIRD),

@@ -14,7 +14,7 @@ from crumple.machine import holding, process_tree
 from crumple.observation.outcome import LoadPairs, Refused
 
 
-def pinned(bench: Bench) -> LoadPairs | Refused:
+def pin(bench: Bench) -> LoadPairs | Refused:
     """Return what one core does to the throughput."""
     pid = bench.subject.pid
     if pid is None:
@@ -25,7 +25,7 @@ def pinned(bench: Bench) -> LoadPairs | Refused:
     # The engine, if it is bound to some of them, gets no more in its way than it is already.
     apart = [core for core in usable if core not in bench.subject.options.cores]
     core = (apart or usable)[-1]
-    return held_pairs.told(bench, lambda _: holding.cores(pid, [core]))
+    return held_pairs.load_in_pairs(bench, lambda _: holding.cores(pid, [core]))
 
 
 def cores(pid: int) -> list[int]:

@@ -38,22 +38,24 @@ class ServerThread:
     cpu_ns: int
 
 
-def stopped(bench: Bench, threads: Sequence[ServerThread]) -> LoadPairs | Refused:
+def stop_in_turn(bench: Bench, threads: Sequence[ServerThread]) -> LoadPairs | Refused:
     """Return what it does to the throughput that one of these is stopped, in each pair the next."""
     if not threads:
         return Refused("there is no such thread")
     picked = [threads[number % len(threads)] for number in range(len(held_pairs.PAIRS))]
-    return held_pairs.told(bench, lambda number: holding.thread(picked[number].pid, picked[number].tid))
+    return held_pairs.load_in_pairs(
+        bench, lambda number: holding.thread(picked[number].pid, picked[number].tid)
+    )
 
 
 def process_stopped(bench: Bench, pids: Sequence[int]) -> LoadPairs | Refused:
     """Return what it does to the throughput that one of these processes is stopped, in each pair the next."""
     if not pids:
         return Refused("there is no such process")
-    return held_pairs.told(bench, lambda number: holding.process(pids[number % len(pids)]))
+    return held_pairs.load_in_pairs(bench, lambda number: holding.process(pids[number % len(pids)]))
 
 
-def seen(bench: Bench) -> tuple[ServerThread, ...]:
+def find_threads(bench: Bench) -> tuple[ServerThread, ...]:
     """Put a load on; return the threads that were there before and after it, the busiest first."""
     pid = bench.subject.pid
     if pid is None:
@@ -70,7 +72,7 @@ def seen(bench: Bench) -> tuple[ServerThread, ...]:
 
 
 def busiest(threads: Sequence[ServerThread]) -> tuple[ServerThread, ...]:
-    """The one that used most CPU time, of threads as `seen`; of none: none."""
+    """The one that used most CPU time, of threads as `find_threads`; of none: none."""
     return tuple(each for each in threads[:1] if each.cpu_ns)
 
 

@@ -19,12 +19,12 @@ from crumple.observation.outcome import OtherKey
 ALONE_REQUESTS, ALONE_WITHIN_S = 20, 4.0
 
 
-def varied(bench: Bench, part: KeyPart) -> OtherKey | None:
+def vary_key(bench: Bench, part: KeyPart) -> OtherKey | None:
     """Return what came of it; None: such requests are not answered as the others are."""
     as_it_is_s, varied_s = _alone_s(bench, bench.subject.work), _alone_s(bench, part.requests)
     if as_it_is_s is None or varied_s is None:
         return None
-    paired = in_pairs.compared(bench, lambda: bench.per_s(part.requests))
+    paired = in_pairs.compare(bench, lambda: bench.per_s(part.requests))
     return None if paired is None else OtherKey(part.name, varied_s / as_it_is_s, paired)
 
 

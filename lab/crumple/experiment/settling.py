@@ -11,7 +11,7 @@ from crumple.experiment.bench import Bench
 SETTLED_FACTOR, LEAST_S, WITHIN_S = 3.0, 0.005, 5.0
 
 
-def settled(bench: Bench, within_s: float = WITHIN_S) -> bool:
+def settle(bench: Bench, within_s: float = WITHIN_S) -> bool:
     """Ask for the work, again and again, until it is answered soon; return whether it was."""
     limit_ns = 1e9 * max(LEAST_S, SETTLED_FACTOR * bench.alone_s)
     over_s = time.monotonic() + within_s

@@ -29,7 +29,7 @@ def sources(bench: Bench, peers: Sequence[Peer]) -> tuple[Source, ...]:
     return () if pid is None else all_sources.of_server(pid, peers)
 
 
-def answered(bench: Bench, found: Sequence[Source]) -> Answers:
+def ask(bench: Bench, found: Sequence[Source]) -> Answers:
     """Put the load on, ask these sources meanwhile, and return what they answered."""
     if not any(each.ask for each in found):
         return Answers(0, tuple(SourceAnswer(each.name, each.command, why=each.why) for each in found))

@@ -20,7 +20,7 @@ PAUSE_TIMES, PAUSE_S_MIN = 3.0, 0.05
 WITHIN_S = 5.0
 
 
-def spaced(bench: Bench) -> LoadPairs | None:
+def space_out(bench: Bench) -> LoadPairs | None:
     """Return the response time after a pause as a part of that without; None: some got no answer."""
     found = []
     for _ in range(PAIRS):

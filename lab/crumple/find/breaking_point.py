@@ -93,7 +93,7 @@ class Posterior:
 
     def _loads(self, start: int | None, shares: Sequence[float], telling: bool = False) -> tuple[float, ...]:
         asked = QuantilesSpec(start=start, telling=telling, shares=tuple(shares))
-        (loads,) = weighing.weighed(self._known.model_copy(update={"quantiles": (asked,)})).loads
+        (loads,) = weighing.weigh(self._known.model_copy(update={"quantiles": (asked,)})).loads
         return loads
 
 

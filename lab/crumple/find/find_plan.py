@@ -113,8 +113,8 @@ def of_server(
     of_url_only = (*(each.name for each in fields(TargetFlags)), "watch", "no_watch")
     for flag in load_flags.typed_flags(flags, of_url_only):
         mistakes.add(f"{flag} is about a URL, and {description.name} is a server", "leave it out")
-    parameters = mistakes.of(lambda: assigned("--parameter", flags.parameter or ())) or {}
-    given = mistakes.of(lambda: assigned("--setting", flags.setting or ())) or {}
+    parameters = mistakes.of(lambda: read_assignments("--parameter", flags.parameter or ())) or {}
+    given = mistakes.of(lambda: read_assignments("--setting", flags.setting or ())) or {}
     for name in asked.settings.keys() & given.keys() if asked else ():
         mistakes.add(f"--setting {name} and {label} both set {name}", "leave one of them out")
     over = mistakes.of(lambda: _as_described(description, given, known[description.name])) or {}
@@ -231,7 +231,7 @@ def site_of_server(plan: ServerPlan, built: Built, ceiling: CeilingOf) -> Site:
 
     @contextmanager
     def opened() -> Iterator[RunningServer]:
-        with checked_start.started(
+        with checked_start.start(
             built,
             cores=cores.server,
             settings=plan.settings,
@@ -320,7 +320,7 @@ def _requests(
     return load_plan.requests_of(flags, flags.path, per_request=flags.disable_keepalive)
 
 
-def assigned(flag: str, written: Sequence[str]) -> dict[str, str]:
+def read_assignments(flag: str, written: Sequence[str]) -> dict[str, str]:
     """Return name → value of each NAME=VALUE. Raises UsageError."""
     found = {}
     for text in written:
@@ -335,4 +335,4 @@ def _as_described(
     description: ServerDescription, given: Mapping[str, str], defaults: Mapping[str, Setting]
 ) -> dict[str, Setting]:
     """Convert each setting to the type of its default. Raises UsageError."""
-    return {name: server_toml.typed(description.name, name, text, defaults) for name, text in given.items()}
+    return {name: server_toml.convert(description.name, name, text, defaults) for name, text in given.items()}

@@ -19,7 +19,7 @@ from crumple.errors import EngineFailed
 END_S = 3.0
 
 
-def weighed(asked: Weighing) -> Weighed:
+def weigh(asked: Weighing) -> Weighed:
     """Return the engine's answer. Raises EngineMissing, EngineMismatch and EngineFailed."""
     return _weigher.answer(asked)
 

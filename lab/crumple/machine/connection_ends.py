@@ -69,7 +69,7 @@ def held_by_others(pid: int, server_port: int) -> int | None:
     return sum(inode != "0" for inode in _inodes(server_port, None))
 
 
-def queued(pid: int, server_port: int) -> int | None:
+def count_queued(pid: int, server_port: int) -> int | None:
     """How many connections to the port wait in the kernel to be accepted.
 
     None: nobody listens on it here, or the server, process `pid`, is in another network namespace: whoever

@@ -40,7 +40,7 @@ class ScratchFolder:
         """A new folder, which holds only the file that lets the guard remove it. Raises OSError."""
         while True:
             path = Path(tempfile.mkdtemp(prefix=PREFIX))
-            lock = locked(path)
+            lock = lock_folder(path)
             # Another crumple that cleans up may have removed the folder before it was locked.
             if lock is not None:
                 made = cls(path, lock)
@@ -59,7 +59,7 @@ class ScratchFolder:
             self._lock = None
 
 
-def locked(path: Path) -> int | None:
+def lock_folder(path: Path) -> int | None:
     """Lock the folder; a descriptor, to be closed. None: it is locked already, or gone. Raises OSError."""
     try:
         lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -187,7 +187,7 @@ def _in_temporary_folder() -> Iterable[str]:
 def _end(folder: Path, processes: Sequence[int]) -> CleanedUp:
     # Another user's folder cannot be opened.
     with contextlib.suppress(OSError):
-        lock = locked(_seen_by(processes[0], folder) if processes else folder)
+        lock = lock_folder(_seen_by(processes[0], folder) if processes else folder)
         if lock is not None:
             try:
                 if not any(map(_is_guard, processes)) and os.geteuid() in (0, os.fstat(lock).st_uid):

@@ -80,7 +80,7 @@ def _threads(pid: int) -> int:
     return len(os.listdir(f"/proc/{pid}/task"))  # noqa: PTH208  (called often)
 
 
-def counted(pid: int) -> Tree:
+def count(pid: int) -> Tree:
     """How many processes the tree of `pid` has, itself included, and how many threads these have in all."""
     processes = threads = 0
     for process in (pid, *descendants(pid)):

@@ -78,7 +78,7 @@ class DatabasePart:
         cpu_ns, after = data.cpu_ns(), data.counters(self.query.table)
         self.problems = tables.problems(record, self.query, before, after, beside)
         spent = None if cpu_ns is None or before_ns is None else round((cpu_ns - before_ns) / 1e9, 3)
-        asked = tables.asked(self.query, before, after)
+        asked = tables.queries_between(self.query, before, after)
         self.facts = DatabaseFacts(place=data.place, version=data.version, queries=asked, cpu_s=spent)
 
     def still_there(self) -> None:

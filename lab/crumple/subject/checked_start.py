@@ -11,7 +11,7 @@ from crumple.subject.workload import Value, Workload
 
 
 @contextmanager
-def started(
+def start(
     built: Built,
     *,
     cores: tuple[int, ...],

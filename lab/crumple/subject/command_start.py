@@ -30,7 +30,7 @@ def check(command: Sequence[str]) -> None:
 
 
 @contextmanager
-def started(
+def start(
     command: Sequence[str],
     port: int | None = None,
     cores: tuple[int, ...] = (),

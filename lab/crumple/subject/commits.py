@@ -19,7 +19,7 @@ _TREE = "tree"
 _OTHERS = "GIT_"
 
 
-def found(folder: Path, commit: str) -> str:
+def find_commit(folder: Path, commit: str) -> str:
     """Return the commit's full hash. Raises UsageError if there is no repository, or no such commit in it."""
     inside = _git(folder, "rev-parse", "--show-prefix")
     if inside.returncode:

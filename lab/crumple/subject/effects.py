@@ -229,7 +229,7 @@ def queries_counted(database: "Database | None", workload: Workload) -> Iterator
     before = database.counters(query.table)
     yield counted
     after = database.counters(query.table)
-    asked = tables.asked(query, before, after)
+    asked = tables.queries_between(query, before, after)
     # If statements are counted and not rows, drivers add some of their own when they connect.
     too_many = asked > counted.requests and after.rows_read is not None
     if asked < counted.requests or too_many:

@@ -256,7 +256,7 @@ def parse(text: str, known: Mapping[str, Settings]) -> Variant:
             raise UsageError(f"{text}: {part} sets nothing", f"write {name}[{setting or 'setting'}=value]")
         if setting in settings:
             raise UsageError(f"{text} sets {setting} twice", "keep one of them")
-        settings[setting] = typed(name, setting, value, known[name])
+        settings[setting] = convert(name, setting, value, known[name])
     return Variant(name, settings)
 
 
@@ -284,7 +284,7 @@ def canonical_names(written: Any, known: Mapping[str, Settings]) -> Any:
     return written
 
 
-def typed(server: str, setting: str, value: str, defaults: Settings) -> Setting:
+def convert(server: str, setting: str, value: str, defaults: Settings) -> Setting:
     """A setting's value, converted to the type of its default. Raises UsageError."""
     if setting not in defaults:
         raise UsageError(f"server {server} has no setting {setting}", did_you_mean(setting, defaults))

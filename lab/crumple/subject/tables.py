@@ -24,7 +24,7 @@ class Counters:
     rows_read: int | None
 
 
-def asked(query: Query, before: Counters, after: Counters) -> int:
+def queries_between(query: Query, before: Counters, after: Counters) -> int:
     """Queries between both readings, from the rows they read; if rows are not counted, all SELECTs."""
     if before.rows_read is None or after.rows_read is None:
         return after.selects - before.selects
@@ -41,7 +41,7 @@ def problems(
     answered = record.outcomes.ok + record.warm_up.outcomes.ok
     sent = record.scheduled + record.warm_up.scheduled + record.retried + beside
     sent -= record.outcomes.not_sent + record.warm_up.outcomes.not_sent
-    selects, queries = after.selects - before.selects, asked(query, before, after)
+    selects, queries = after.selects - before.selects, queries_between(query, before, after)
     if min(selects, queries) < answered:
         return (
             f"the database was asked {min(selects, queries):,} times for {answered:,} right answers; "

@@ -196,7 +196,7 @@ def _of_server(version: Version, server: ServerVersion, built: Built, way: _Way)
 
     @contextmanager
     def opened() -> Iterator[RunningServer]:
-        with checked_start.started(
+        with checked_start.start(
             built,
             cores=way.cores.server,
             settings=settings,
@@ -213,7 +213,7 @@ def _of_command(version: Version, command: CommandVersion, way: _Way, folder: Pa
 
     @contextmanager
     def opened() -> Iterator[RunningServer]:
-        with command_start.started(command.words, cores=way.cores.server, folder=folder) as running:
+        with command_start.start(command.words, cores=way.cores.server, folder=folder) as running:
             yield _place(running, requests, way)
 
     return _site_of(version, opened, way, way.cores.server)

@@ -141,7 +141,7 @@ def command_at(words: tuple[str, ...], commit: str) -> CommandVersion:
     """
     if "/" not in words[0]:
         command_start.check(words)
-    return CommandVersion(words, commit, commits.found(Path.cwd(), commit))
+    return CommandVersion(words, commit, commits.find_commit(Path.cwd(), commit))
 
 
 def of_folder(folder: Path, settings: str, name: str) -> ServerVersion:
@@ -188,7 +188,7 @@ def _commit_version(folder: str, commit: str, settings: str, known: Known) -> Co
             raise NotFound(f'no server is called "{folder}"', did_you_mean(folder, servers))
         place = servers[folder].folder
     typed = commit or "HEAD"
-    full = commits.found(place, typed)
+    full = commits.find_commit(place, typed)
     return CommitVersion(place, full, settings, f"{folder}@{typed}{settings}{_short(full, typed)}")
 
 

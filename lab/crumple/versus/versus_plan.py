@@ -150,7 +150,7 @@ def _common_request(flags: VersusFlags) -> CommonRequest:
         disable_keepalive=flags.disable_keepalive, timeout=flags.timeout, cores=flags.cores, seed=flags.seed
     )
     options = mistakes.of(lambda: load_options.options_of(engine_flags, facts.usable_cores()))
-    parameters = mistakes.of(lambda: find_plan.assigned("--parameter", flags.parameter or ()))
+    parameters = mistakes.of(lambda: find_plan.read_assignments("--parameter", flags.parameter or ()))
     if flags.path is not None and not flags.path.startswith("/"):
         mistakes.add(f"--path {flags.path}: a path begins with /", f"write --path /{flags.path}")
 

@@ -78,18 +78,20 @@ def test_sessions_that_are_idle_in_a_transaction_are_held_and_others_run() -> No
     ],
 )
 def test_values_of_statements_are_not_shown(statement: str, shown: str) -> None:
-    assert statements.shown(statement) == shown
+    assert statements.without_values(statement) == shown
 
 
 def test_a_backslash_ends_no_string_in_postgresql() -> None:
-    assert statements.shown("select 'a\\' , 'secretvalue' from t") == "select ? , ? from t"
-    assert statements.shown("select E'a\\' , b', c from t") == "select ?, c from t"
+    assert statements.without_values("select 'a\\' , 'secretvalue' from t") == "select ? , ? from t"
+    assert statements.without_values("select E'a\\' , b', c from t") == "select ?, c from t"
 
 
 def test_what_stands_in_double_quotes_is_a_value_of_mysql_and_a_name_of_postgres() -> None:
     statement = 'select a from "t" where b = "s3cret"'
-    assert statements.shown(statement, strings_in_double_quotes=True) == "select a from ? where b = ?"
-    assert statements.shown('select "a" from "t"') == 'select "a" from "t"'
+    assert (
+        statements.without_values(statement, strings_in_double_quotes=True) == "select a from ? where b = ?"
+    )
+    assert statements.without_values('select "a" from "t"') == 'select "a" from "t"'
 
 
 Waits = list[tuple[int, int]] | None

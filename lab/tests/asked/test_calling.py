@@ -23,7 +23,7 @@ def command(program: str) -> list[str]:
 @pytest.mark.starts
 @pytest.mark.parallel
 def test_a_program_that_ends_well_has_its_output_returned() -> None:
-    text = calling.printed(command("print('first'); print('second')"), time.monotonic() + 60)
+    text = calling.run_program(command("print('first'); print('second')"), time.monotonic() + 60)
     assert text == "first\nsecond\n"
 
 
@@ -31,7 +31,7 @@ def test_a_program_that_ends_well_has_its_output_returned() -> None:
 @pytest.mark.parallel
 def test_a_program_that_fails_is_answered_with_its_last_line() -> None:
     with pytest.raises(NotAnswered, match="no such database"):
-        calling.printed(
+        calling.run_program(
             command("import sys; print('x'); sys.exit('no such database')"), time.monotonic() + 60
         )
 
@@ -40,7 +40,7 @@ def test_a_program_that_fails_is_answered_with_its_last_line() -> None:
 @pytest.mark.parallel
 def test_a_program_that_is_not_there_could_not_be_started() -> None:
     with pytest.raises(NotAnswered, match="could not be started"):
-        calling.printed(["/nowhere/psql"], time.monotonic() + 60)
+        calling.run_program(["/nowhere/psql"], time.monotonic() + 60)
 
 
 # It ignores SIGTERM, and its child has a session of its own; then it does what the test adds.
@@ -72,7 +72,7 @@ def test_a_program_that_prints_too_much_is_ended_with_its_children(tmp_path: Pat
     pids = tmp_path / "pids"
     both = f"while len(open({str(pids)!r}).read().split()) < 2: time.sleep(0.01)"
     with pytest.raises(NotAnswered, match="longer than 4 MB"):
-        calling.printed(stubborn(pids, f"{both}\nwhile True: print('x' * 100000)"), time.monotonic() + 60)
+        calling.run_program(stubborn(pids, f"{both}\nwhile True: print('x' * 100000)"), time.monotonic() + 60)
     assert len(written(pids)) == 2
     assert are_gone(written(pids))
 
@@ -82,7 +82,7 @@ def test_a_program_that_prints_too_much_is_ended_with_its_children(tmp_path: Pat
 def test_a_program_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     pids, before = tmp_path / "pids", {*process_tree.descendants(os.getpid())}
     with pytest.raises(NotAnswered, match="did not answer within 3 s"):
-        calling.printed(stubborn(pids, "time.sleep(600)"), time.monotonic() + 1)
+        calling.run_program(stubborn(pids, "time.sleep(600)"), time.monotonic() + 1)
     assert are_gone(written(pids))
     # Another test may have left one that is about to end.
     assert {*process_tree.descendants(os.getpid())} <= before
@@ -112,7 +112,7 @@ calling.printed({stubborn(pids, "time.sleep(600)")!r}, time.monotonic() + 600)
 @pytest.mark.parallel
 def test_what_is_added_to_the_environment_reaches_the_program_and_no_argument() -> None:
     program = "import os; print(os.environ['PGPASSWORD'], open('/proc/self/cmdline').read())"
-    text = calling.printed(command(program), time.monotonic() + 60, {"PGPASSWORD": "s3cret"})
+    text = calling.run_program(command(program), time.monotonic() + 60, {"PGPASSWORD": "s3cret"})
     assert text.count("s3cret") == 1
 
 
@@ -159,4 +159,4 @@ def test_no_time_is_left_after_the_deadline() -> None:
 def test_frames_of_java_are_not_why_a_program_failed() -> None:
     java = "import sys; sys.exit('java.io.IOException: gone\\n\\tat a.b(C.java:1)\\n\\tat d')"
     with pytest.raises(NotAnswered, match=r"java\.io\.IOException: gone$"):
-        calling.printed(command(java), time.monotonic() + 60)
+        calling.run_program(command(java), time.monotonic() + 60)

@@ -9,8 +9,8 @@ COMMAND = ("gunicorn", "-w", "{WORKERS=4}", "-b", ":{port}", "app:{APP=shop}")
 
 
 def test_a_slot_has_its_own_value_unless_another_is_tried() -> None:
-    assert change.filled(COMMAND, {}) == ("gunicorn", "-w", "4", "-b", ":{port}", "app:shop")
-    assert change.filled(COMMAND, {"WORKERS": "8"})[2] == "8"
+    assert change.fill(COMMAND, {}) == ("gunicorn", "-w", "4", "-b", ":{port}", "app:shop")
+    assert change.fill(COMMAND, {"WORKERS": "8"})[2] == "8"
 
 
 def test_a_name_that_is_no_slot_is_a_variable_of_the_environment() -> None:

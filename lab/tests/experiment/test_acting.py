@@ -231,7 +231,8 @@ def test_one_of_four_workers_stopped_leaves_three_quarters(program: str) -> None
     with bench(program, "pool", "4", "nap") as made:
         outcome = until_shown(
             lambda: one_of_four(
-                one_thread.alike(one_thread.seen(made)), lambda alike: one_thread.stopped(made, alike)
+                one_thread.alike(one_thread.find_threads(made)),
+                lambda alike: one_thread.stop_in_turn(made, alike),
             )
         )
         assert is_as(outcome, 3 / 4), outcome
@@ -241,14 +242,14 @@ def test_a_thread_that_is_no_worker_makes_no_difference(program: str) -> None:
     with bench(program, "pool", "4", "nap") as made:
         assert made.subject.pid is not None
         first = ServerThread(made.subject.pid, made.subject.pid, "", 0)
-        outcome = until_shown(lambda: shown(one_thread.stopped(made, [first]), 3 / 4, 1))
+        outcome = until_shown(lambda: shown(one_thread.stop_in_turn(made, [first]), 3 / 4, 1))
         assert is_as(outcome, 1), outcome
 
 
 def test_the_only_worker_stopped_leaves_nothing(program: str) -> None:
     with bench(program, "pool", "1", "nap") as made:
-        busiest = one_thread.busiest(one_thread.seen(made))
-        outcome = until_shown(lambda: shown(one_thread.stopped(made, busiest), 0, 1))
+        busiest = one_thread.busiest(one_thread.find_threads(made))
+        outcome = until_shown(lambda: shown(one_thread.stop_in_turn(made, busiest), 0, 1))
         assert is_as(outcome, 0), outcome
 
 
@@ -256,7 +257,7 @@ def test_one_of_four_processes_stopped_leaves_three_quarters(program: str) -> No
     with bench(program, "forked", "4", "nap") as made:
         outcome = until_shown(
             lambda: one_of_four(
-                one_thread.alike_processes(one_thread.seen(made)),
+                one_thread.alike_processes(one_thread.find_threads(made)),
                 lambda alike: one_thread.process_stopped(made, alike),
             )
         )
@@ -267,7 +268,7 @@ def test_one_core_makes_no_difference_to_who_waits(program: str) -> None:
     if len(facts.usable_cores()) < 2:
         pytest.skip("there is one core only")
     with bench(program, "pool", "4", "nap") as made:
-        outcome = until_shown(lambda: shown(one_core.pinned(made), 1 / len(facts.usable_cores()), 1))
+        outcome = until_shown(lambda: shown(one_core.pin(made), 1 / len(facts.usable_cores()), 1))
         assert is_as(outcome, 1), outcome
 
 
@@ -282,7 +283,7 @@ def test_one_core_leaves_less_to_who_computes_on_all(program: str) -> None:
             assert server is not None and server.window is not None
             if server.window.cpu_ns < 0.8 * cores * server.window.span_ns:
                 raise SpoiledError("others used the cores")
-            return shown(one_core.pinned(made), 1 / cores, 1)
+            return shown(one_core.pin(made), 1 / cores, 1)
 
         outcome = until_shown(one)
         assert outcome.ratio <= 1 / cores + SDS * outcome.sd and not is_as(outcome, 1), outcome
@@ -290,7 +291,7 @@ def test_one_core_leaves_less_to_who_computes_on_all(program: str) -> None:
 
 def test_with_more_open_files_no_connection_is_left_without_an_answer(program: str) -> None:
     with bench(program, "each", "0", "nap", connections=40, open_files=24) as made:
-        outcome = files_raised.raised(made)
+        outcome = files_raised.raise_files(made)
         assert isinstance(outcome, Failing), outcome
         assert outcome.failed_before >= 2 * (40 - 24) and outcome.failed == 0
         assert outcome.asked > outcome.asked_before
@@ -298,7 +299,7 @@ def test_with_more_open_files_no_connection_is_left_without_an_answer(program: s
 
 def test_where_files_are_not_the_limit_more_make_no_difference(program: str) -> None:
     with bench(program, "each", "0", "nap", connections=4) as made:
-        outcome = files_raised.raised(made)
+        outcome = files_raised.raise_files(made)
         assert isinstance(outcome, Failing) and outcome.failed == outcome.failed_before == 0, outcome
 
 
@@ -307,7 +308,7 @@ def test_connections_that_wait_for_a_stopped_dependency_are_as_many_as_may_ask_i
     how: str, waiting: int
 ) -> None:
     with started(BEHIND) as (port, _), bench(sys.executable, "-c", ASKS, str(port), how) as made:
-        outcome = dependency_stopped.stopped(made, f"127.0.0.1:{port}")
+        outcome = dependency_stopped.stop_dependency(made, f"127.0.0.1:{port}")
         if isinstance(outcome, Refused):
             assert "too seldom" in outcome.why
             pytest.skip(outcome.why)
@@ -330,9 +331,9 @@ def test_what_is_the_servers_own_or_far_away_or_gone_is_not_stopped() -> None:
             ("unix:/run/db.sock", "is not on this machine"),
             ("127.0.0.1:1", "nobody listens"),
         ):
-            outcome = dependency_stopped.stopped(made, address)
+            outcome = dependency_stopped.stop_dependency(made, address)
             assert isinstance(outcome, Refused) and why in outcome.why
-        slow = dependency_stopped.stopped(replace(made, alone_s=0.5), f"127.0.0.1:{port}")
+        slow = dependency_stopped.stop_dependency(replace(made, alone_s=0.5), f"127.0.0.1:{port}")
         assert isinstance(slow, Refused) and "takes too long" in slow.why
 
 
@@ -342,10 +343,10 @@ def test_without_a_process_nothing_is_done_to_it() -> None:
     subject = replace(made.subject, options=replace(made.subject.options, server_pid=None))
     unknown = replace(made, subject=subject)
     outcomes = (
-        one_core.pinned(unknown),
-        files_raised.raised(unknown),
-        dependency_stopped.stopped(unknown, "127.0.0.1:1"),
-        one_thread.stopped(unknown, one_thread.seen(unknown)),
+        one_core.pin(unknown),
+        files_raised.raise_files(unknown),
+        dependency_stopped.stop_dependency(unknown, "127.0.0.1:1"),
+        one_thread.stop_in_turn(unknown, one_thread.find_threads(unknown)),
         one_thread.process_stopped(unknown, ()),
     )
     assert all(isinstance(each, Refused) for each in outcomes)

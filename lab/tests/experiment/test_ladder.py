@@ -21,7 +21,7 @@ LET_IN = 4
 
 def climbed(kind: str) -> Ladder:
     with served(kind) as bench:
-        found = ladder.climbed(bench)
+        found = ladder.climb(bench)
     if any(each.sd > SD_SHARE_MAX * each.per_s for each in found.steps[:-1]):
         raise SpoiledError(f"a busy machine: {found}")
     return found
@@ -76,7 +76,7 @@ def fake(per_s: Any, alone_s: float = 0.1) -> tuple[Bench, list[int]]:
 
 def test_once_it_no_longer_rises_only_large_steps_follow() -> None:
     bench, put_on = fake(lambda connections: 100 * min(connections, 2), alone_s=0.01)
-    found = ladder.climbed(bench)
+    found = ladder.climb(bench)
     assert put_on == [1, 2, 3, 4, 64, 512]
     assert [round(each.per_s) for each in found.steps] == [100, 200, 200, 200, 200, 200]
 
@@ -84,19 +84,19 @@ def test_once_it_no_longer_rises_only_large_steps_follow() -> None:
 def test_a_step_is_left_out_that_would_keep_the_server_busy_for_long() -> None:
     """After it, 512 requests at 20 a second would take 25 seconds."""
     bench, put_on = fake(lambda _: 20)
-    ladder.climbed(bench)
+    ladder.climb(bench)
     assert put_on == [1, 2, 3, 64]
 
 
 def test_after_a_step_without_an_answer_no_more_are_put_on() -> None:
     bench, put_on = fake(lambda connections: 20 if connections < 3 else 0)
-    assert ladder.climbed(bench).steps[-1].per_s == 0 and put_on == [1, 2, 3]
+    assert ladder.climb(bench).steps[-1].per_s == 0 and put_on == [1, 2, 3]
 
 
 def test_steps_are_left_out_for_which_there_is_no_time() -> None:
     bench, put_on = fake(lambda connections: 100 * connections)
-    assert ladder.climbed(bench, within_s=1.0) == Ladder(()) and put_on == []
-    ladder.climbed(bench, within_s=2.0)
+    assert ladder.climb(bench, within_s=1.0) == Ladder(()) and put_on == []
+    ladder.climb(bench, within_s=2.0)
     assert put_on == [1, 2, 3, 4, 6, 8, 16, 64, 512]
 
 

@@ -14,7 +14,7 @@ SD_SHARE_MAX = 0.15
 
 def loaded(kind: str) -> Longer:
     with served(kind) as bench:
-        found = longer.loaded(bench, LASTS_S)
+        found = longer.load_longer(bench, LASTS_S)
     if max(found.last.sd / found.last.per_s, found.first.sd / found.first.per_s) > SD_SHARE_MAX:
         raise SpoiledError(f"a busy machine: {found}")
     return found

@@ -77,7 +77,7 @@ COOKIE = asked("/", headers=(("Cookie", "id=session042"),))
 def varied(kind: str) -> OtherKey:
     with served(kind, work=COOKIE) as bench:
         (part,) = key_parts.parts(bench.subject.work)
-        tried = other_key.varied(bench, part)
+        tried = other_key.vary_key(bench, part)
     assert tried is not None and tried.part == "id of Cookie"
     return tried
 

@@ -30,7 +30,7 @@ def test_a_source_is_asked_while_all_connections_of_the_load_are_open() -> None:
 
 
 def shows(bench: Bench, sources: Sequence[Source]) -> list[str]:
-    found = sources_asked.answered(bench, sources)
+    found = sources_asked.ask(bench, sources)
     assert found.connections == bench.connections == 32
     return [each.shows or each.why for each in found.answers]
 
@@ -44,7 +44,7 @@ def test_threads_of_python_that_wait_for_a_semaphore_are_counted_with_their_line
 
 def gated(bench: Bench) -> int:
     """How many threads wait for the gate, by the line where they do; 0: the source was late."""
-    (answer,) = sources_asked.answered(bench, sources_asked.sources(bench, ())).answers
+    (answer,) = sources_asked.ask(bench, sources_asked.sources(bench, ())).answers
     assert not answer.why or "did not answer within" in answer.why
     if answer.why:
         return 0

@@ -18,7 +18,7 @@ def test_only_a_limiter_of_the_rate_lets_a_request_pass_sooner_after_a_pause(
 
     def is_so() -> bool:
         with served(kind) as bench:
-            found = spaced.spaced(bench)
+            found = spaced.space_out(bench)
         assert found is not None
         return least <= found.ratio <= most
 

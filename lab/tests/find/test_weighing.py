@@ -34,7 +34,7 @@ def asker(monkeypatch: pytest.MonkeyPatch) -> Iterator[weighing._Weigher]:
 
 def assert_golden(number: int) -> None:
     """The engine gives the golden answer to that question."""
-    found = weighing.weighed(QUESTIONS[number])
+    found = weighing.weigh(QUESTIONS[number])
     for loads, golden in zip(found.loads, ANSWERS[number].loads, strict=True):
         assert loads == pytest.approx(golden, rel=1e-9)
 
@@ -49,14 +49,14 @@ def test_what_was_asked_before_does_not_change_an_answer() -> None:
     for number, question in enumerate(QUESTIONS):
         # As a search asks: again with each further level.
         for levels in range(1, len(question.levels)):
-            weighing.weighed(question.model_copy(update={"levels": question.levels[:levels]}))
+            weighing.weigh(question.model_copy(update={"levels": question.levels[:levels]}))
         for _ in range(2):
             assert_golden(number)
 
 
 def test_what_the_engine_refuses_is_an_error_in_one_line() -> None:
     with pytest.raises(EngineFailed, match=r"^the engine ended with code 2: the loads 0 to 1 are no range"):
-        weighing.weighed(QUESTIONS[0].model_copy(update={"lowest": 0.0, "highest": 1.0}))
+        weighing.weigh(QUESTIONS[0].model_copy(update={"lowest": 0.0, "highest": 1.0}))
     # The next question starts it again.
     assert_golden(0)
 
@@ -67,7 +67,7 @@ def test_an_engine_that_was_killed_is_an_error_in_one_line(asker: weighing._Weig
     os.kill(asker._process.pid, signal.SIGKILL)
     asker._process.wait()
     with pytest.raises(EngineFailed, match=r"^the engine was killed by signal 9"):
-        weighing.weighed(QUESTIONS[0])
+        weighing.weigh(QUESTIONS[0])
     assert asker._process is None
 
 
@@ -79,4 +79,4 @@ def test_an_answer_of_another_version_is_an_error_in_one_line(
     other.chmod(0o755)
     monkeypatch.setattr(weighing, "program", lambda: other)
     with pytest.raises(EngineFailed, match="is not what the contract says"):
-        weighing.weighed(QUESTIONS[0])
+        weighing.weigh(QUESTIONS[0])

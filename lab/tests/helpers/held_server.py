@@ -73,7 +73,7 @@ def started(open_files: int = 64) -> Iterator[HeldServer]:
         assert process.stdout
         assert process.stdout.readline() == "ready\n"
         within_s = time.monotonic() + 10
-        while process_tree.counted(process.pid) != process_tree.Tree(2, 7):
+        while process_tree.count(process.pid) != process_tree.Tree(2, 7):
             assert time.monotonic() < within_s
             time.sleep(0.01)
         yield HeldServer(process)

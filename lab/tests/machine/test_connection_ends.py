@@ -90,14 +90,14 @@ def test_connections_that_nobody_has_accepted_are_queued() -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
-        assert connection_ends.queued(os.getpid(), port) is None
+        assert connection_ends.count_queued(os.getpid(), port) is None
         listener.listen(8)
-        assert connection_ends.queued(os.getpid(), port) == 0
+        assert connection_ends.count_queued(os.getpid(), port) == 0
         with socket.create_connection(("127.0.0.1", port)), socket.create_connection(("127.0.0.1", port)):
-            assert connection_ends.queued(os.getpid(), port) == 2
+            assert connection_ends.count_queued(os.getpid(), port) == 2
             accepted, _ = listener.accept()
             with accepted:
-                assert connection_ends.queued(os.getpid(), port) == 1
+                assert connection_ends.count_queued(os.getpid(), port) == 1
 
 
 def test_the_queue_of_a_server_in_another_network_is_not_known(
@@ -105,9 +105,9 @@ def test_the_queue_of_a_server_in_another_network_is_not_known(
 ) -> None:
     """Who listens on the port here passes connections on to it, as a container's proxy does."""
     port = listener.getsockname()[1]
-    assert connection_ends.queued(os.getpid(), port) == 0
+    assert connection_ends.count_queued(os.getpid(), port) == 0
     monkeypatch.setattr(process_tree, "is_of_this_network", lambda *_: False)
-    assert connection_ends.queued(os.getpid(), port) is None
+    assert connection_ends.count_queued(os.getpid(), port) is None
 
 
 def row(port: int, state: str, queue: int) -> str:
@@ -122,8 +122,8 @@ def test_behind_the_sockets_that_listen_no_row_is_read(
     rows = [row(80, "0A", 2), row(80, "0A", 3), row(80, "06", 0), "cannot be read\n"]
     table.write_text("".join(["  sl  local_address\n", *rows]))
     monkeypatch.setattr(process_tree, "TCP_TABLES", (str(table), str(tmp_path / "no-tcp6")))
-    assert connection_ends.queued(os.getpid(), 80) == 5
-    assert connection_ends.queued(os.getpid(), 81) is None
+    assert connection_ends.count_queued(os.getpid(), 80) == 5
+    assert connection_ends.count_queued(os.getpid(), 81) is None
 
 
 def test_the_kernel_lists_sockets_that_listen_before_others(listener: socket.socket) -> None:
@@ -136,4 +136,4 @@ def test_the_kernel_lists_sockets_that_listen_before_others(listener: socket.soc
         later.listen()
         stack.enter_context(socket.create_connection(later.getsockname()[:2]))
         for each, queued in ((listener, 3), (later, 1)):
-            assert connection_ends.queued(os.getpid(), each.getsockname()[1]) == queued
+            assert connection_ends.count_queued(os.getpid(), each.getsockname()[1]) == queued

@@ -14,7 +14,7 @@ import pytest
 import tiny_servers
 from command_line import caller
 from crumple.machine import leftovers
-from crumple.machine.leftovers import CleanedUp, ScratchFolder, locked
+from crumple.machine.leftovers import CleanedUp, ScratchFolder, lock_folder
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
@@ -231,12 +231,12 @@ def test_a_folder_removed_before_it_was_locked_is_made_again(
         if not cleared:
             cleared.append(path)
             path.rmdir()
-        return locked(path)
+        return lock_folder(path)
 
     monkeypatch.setattr("crumple.machine.leftovers.locked", first_removed)
     held = ScratchFolder.made()
     assert held.path.is_dir() and held.path not in cleared
-    assert locked(held.path) is None
+    assert lock_folder(held.path) is None
     held.remove()
 
 

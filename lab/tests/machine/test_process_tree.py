@@ -23,7 +23,7 @@ def test_descendants_are_found_though_the_kernel_does_not_list_children(
         # Such a kernel has no such file.
         monkeypatch.setattr(process_tree.Path, "glob", without_children(process_tree.Path.glob))
         monkeypatch.setattr(process_tree, "_kernel_lists_children", lambda: False, raising=False)
-        by_parents, counted = [*process_tree.descendants(shell.pid)], process_tree.counted(shell.pid)
+        by_parents, counted = [*process_tree.descendants(shell.pid)], process_tree.count(shell.pid)
         monkeypatch.undo()
         for pid in listed:
             subprocess.run(["kill", str(pid)], check=False)

@@ -56,7 +56,7 @@ def test_variables_of_another_repository_do_not_mislead(
 ) -> None:
     root, first = with_commits
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
-    assert commits.found(root / "servers" / "tiny", "HEAD~1") == first
+    assert commits.find_commit(root / "servers" / "tiny", "HEAD~1") == first
 
 
 def test_a_folder_that_the_commit_does_not_have(with_commits: tuple[Path, str]) -> None:
@@ -74,10 +74,10 @@ def test_without_git_a_commit_is_refused(
 ) -> None:
     monkeypatch.setenv("PATH", "/no/such/folder")
     with pytest.raises(UsageError, match="a commit needs git, which is not installed; install git"):
-        commits.found(with_commits[0], "HEAD")
+        commits.find_commit(with_commits[0], "HEAD")
 
 
 def test_a_git_that_hangs_is_ended(with_commits: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commits, "LIMIT_S", 1e-6)
     with pytest.raises(CrumpleError, match="git rev-parse did not end within"):
-        commits.found(with_commits[0], "HEAD")
+        commits.find_commit(with_commits[0], "HEAD")

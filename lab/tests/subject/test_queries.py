@@ -19,7 +19,7 @@ def after(times: int, selects: int | None = None) -> Counters:
 
 @pytest.mark.parametrize("times", [29_000, 29_015, 29_032])
 def test_between_as_many_as_answers_and_as_requests_is_no_problem(times):
-    assert tables.asked(TEN, BEFORE, after(times)) == times
+    assert tables.queries_between(TEN, BEFORE, after(times)) == times
     assert tables.problems(RECORD, TEN, BEFORE, after(times)) == ()
 
 
@@ -59,6 +59,6 @@ def test_statements_of_database_drivers_are_no_problem():
 
 def test_if_rows_are_not_counted_statements_are():
     before, now = Counters(7, None), Counters(7 + 29_100, None)
-    assert tables.asked(TEN, before, now) == 29_100
+    assert tables.queries_between(TEN, before, now) == 29_100
     assert tables.problems(RECORD, TEN, before, now) == ()
     assert tables.problems(RECORD, TEN, before, Counters(7 + 28_999, None))
