@@ -26,7 +26,7 @@ BESIDE_S, TRY_S = 35.0, 30.0
 
 
 class DiagnoseView(Redrawn):
-    """A `diagnosis.Watcher` on a console. Use as a context."""
+    """A `diagnosis.DiagnosisWatcher` on a console. Use as a context."""
 
     def __init__(
         self, *, searches: bool, tries: bool = False, quiet: bool = False, console: Console | None = None

@@ -95,7 +95,7 @@ def test_a_program_ends_with_a_lab_that_is_killed(tmp_path: Path) -> None:
     asks = f"""
 import time
 from crumple.asked import calling
-calling.printed({stubborn(pids, "time.sleep(600)")!r}, time.monotonic() + 600)
+calling.run_program({stubborn(pids, "time.sleep(600)")!r}, time.monotonic() + 600)
 """
     deadline = time.monotonic() + 60
     with subprocess.Popen(command(asks)) as lab:

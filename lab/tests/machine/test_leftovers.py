@@ -233,7 +233,7 @@ def test_a_folder_removed_before_it_was_locked_is_made_again(
             path.rmdir()
         return lock_folder(path)
 
-    monkeypatch.setattr("crumple.machine.leftovers.locked", first_removed)
+    monkeypatch.setattr("crumple.machine.leftovers.lock_folder", first_removed)
     held = ScratchFolder.made()
     assert held.path.is_dir() and held.path not in cleared
     assert lock_folder(held.path) is None
