@@ -1,4 +1,4 @@
-"""An experiment that was made: what each rival expected, what was seen, and the belief it changed. Pure."""
+"""The account of an experiment: what each cause expected, what was read, and how the belief changed. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

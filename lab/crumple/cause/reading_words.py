@@ -1,4 +1,4 @@
-"""Causes and readings in words. Pure."""
+"""Readings and the ranges that causes expect of them, in words. Pure."""
 
 import math
 from collections.abc import Mapping

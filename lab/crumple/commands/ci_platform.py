@@ -1,4 +1,4 @@
-"""Report to a CI platform what came of a command: the job's summary, annotations and a JUnit file."""
+"""Delivers to the CI platform what came of a command: the job summary, annotations, a JUnit file."""
 
 import os
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""crumple diagnose: says what a server is, how much it holds, and where its time goes."""
+"""crumple diagnose: finds out what limits a server, and what a change would give."""
 
 import sys
 from dataclasses import replace

@@ -42,7 +42,7 @@ def find(what: find_flags.What = None, *, flags: find_flags.FindFlags) -> None:
 )
 @spread
 def diagnose(what: diagnose_flags.What = None, *, flags: diagnose_flags.DiagnoseFlags) -> None:
-    """Find out how a server on this machine waits, how much it holds, and where its time goes.
+    """Find out what limits a server on this machine, and what a change would give.
 
     This takes about a minute. Exit code 1: a --fail-if holds; 3: the server was lost, or whether a --fail-if
     holds is not known; 130: interrupted.

@@ -1,4 +1,4 @@
-"""A command of a function that takes its flags as one value. What flags there are stands elsewhere."""
+"""Makes a command of a function that takes all its flags as one dataclass, whose fields declare the flags."""
 
 import functools
 import inspect

@@ -75,7 +75,9 @@ def refuse_blank(param: typer.CallbackParam, value: Any) -> Any:
     return value
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print the same facts as JSON on stdout.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print the result as JSON on stdout, in place of the screen.")
+]
 Color = Annotated[
     str | None,
     typer.Option(metavar="WHEN", help=load_flags.COLOURS, callback=load_flags.colour, is_eager=True),

@@ -57,8 +57,8 @@ class DiagnosisFlags:
     light: str | None = flag(
         DIAGNOSIS,
         "[METHOD] PATH",
-        "A path that is answered at once. It shows whether other requests wait while the load does. Default: "
-        "the path of the URL.",
+        "A path that is answered at once. It shows whether light requests have to wait beside the work. "
+        "Default: the path of the URL.",
     )
     objective: str = flag(
         DIAGNOSIS,
@@ -83,9 +83,9 @@ class DiagnosisFlags:
     if_: list[str] | None = flag(
         DIAGNOSIS,
         "PART=VALUE",
-        "Also compute what it would answer with workers=16, connections=20 (to what it asks), cores=4, "
-        "dependency=5ms (alone), cpu=90% (of the CPU time of a request) or gate=2, without a load. May be "
-        "repeated: all of them are changed together.",
+        "Also compute, without another load, how many requests it would answer with workers=16, cores=4, "
+        "connections=20 (to its dependency), gate=2 (requests let in at a time), dependency=5ms (its time "
+        "for one request) or cpu=90% (of today's CPU time for one). May be repeated: all change together.",
     )
     ask: bool = flag(
         DIAGNOSIS,
@@ -115,7 +115,7 @@ class ShownFlags(ScreenFlags):
 
     fail_if: list[str] | None = failing("'breaking-point<1000', 'memory-per-connection>64KiB', 'gate>30%'")
     junit: Path | None = junit_file()
-    json: bool = flag(OUTPUT, None, "Print the same facts as JSON on stdout.")
+    json: bool = flag(OUTPUT, None, "Print the result as JSON on stdout, in place of the screen.")
     html: Path | None = flag(OUTPUT, "FILE", "Write a web page that loads nothing else.")
 
 

@@ -1,7 +1,7 @@
-"""Makes experiments on a server until what limits it is known well enough: → what came of them.
+"""Makes experiments on a server until what limits it is known well enough, and returns what came of them.
 
-Each time the one is made that is expected to settle most per second, of those that are allowed and for which
-there is time.
+The next experiment is the one that is expected to settle most per second, of those that are allowed and for
+which there is time.
 """
 
 import math

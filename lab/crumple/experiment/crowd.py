@@ -4,10 +4,10 @@ What is beside it: connections that have sent half a request (`half_sent`), conn
 (`silent`), or requests that only wait (`waiting`).
 
 A worker that waits for one of these serves nobody else. With j of k workers so held, a load that keeps all of
-them busy gets (k - j) / k of its answers. Of requests that wait for s, j are sent at all times beside N of
-the work, which take R alone: with one queue for both, the workers spend j·s for each N·R, and the work gets
-1 / (1 + j·s / (N·R)). A gate inside the program (a lock, a semaphore, a pool of connections) lets in the work
-as before: 1. So does a loop, and a server whose cores are the limit.
+them busy gets (k - j) / k of its answers. Let j requests that wait for s seconds be in flight beside N of the
+work, each of which takes R seconds alone. With one queue for both, the workers spend j·s for each N·R, and
+the work gets 1 / (1 + j·s / (N·R)) of its answers. A gate inside the program (a lock, a semaphore, a pool of
+connections) lets in the work as before: 1. So does a loop, and a server whose cores are the limit.
 
 A server that accepts before it reads may give a silent connection a thread, or a place among those that it
 allows: silent ones then take places also where half-sent requests do not, because a loop reads these.

@@ -105,7 +105,7 @@ class FoundFlags(ScreenFlags):
 
     fail_if: list[str] | None = failing("'breaking-point<1000', 'highest-held<500'")
     junit: Path | None = junit_file()
-    json: bool = flag(OUTPUT, None, "Print the same facts as JSON on stdout.")
+    json: bool = flag(OUTPUT, None, "Print the result as JSON on stdout, in place of the screen.")
     csv: Path | None = flag(OUTPUT, "FILE", "Write a row per level, with times in nanoseconds.")
     html: Path | None = flag(OUTPUT, "FILE", "Write a web page that loads nothing else.")
 

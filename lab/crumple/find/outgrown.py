@@ -1,4 +1,4 @@
-"""Levels that broke before the server got faster, as one does that compiles its code while it serves. Pure.
+"""Levels that no longer count, since the server got faster after them: it compiles while it serves. Pure.
 
 What a server holds at higher loads for some seconds, again and again, it can do by then. A level that broke
 earlier at a lower load says what it could do at that time, and so does what some connections got before the

@@ -1,4 +1,4 @@
-"""What a CI platform gets of a command that has ended: its answer, its conditions and its remarks."""
+"""The data that a CI platform is given after a command: its answer, its conditions and its remarks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What came of a command, as Markdown for a job's summary. Text from a server cannot become markup in it."""
+"""Writes what came of a command as Markdown for a job summary. Text from a server cannot become markup."""
 
 import re
 from collections.abc import Iterator, Sequence

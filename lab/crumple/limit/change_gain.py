@@ -1,8 +1,8 @@
 """What a change of a number is expected to give, as an interval of multiples of the throughput. Pure.
 
-The number is taken for how many there are of what limits the server, as far as the diagnosis knows it: its
-workers, the connections of a pool, the places of a gate. `what_if` says what that many give; as many requests
-as are in flight in the load bound it, and the errors of the readings widen it.
+The changed number is taken to be the size of what limits the server: its workers, the connections of its
+pool, or the places of its gate, whichever the diagnosis found. `what_if` computes what the new size gives.
+The requests in flight bound that, and the errors of the readings widen the interval.
 """
 
 import math

@@ -1,6 +1,6 @@
 """The canary: a second engine sends a light request at even gaps while the load is measured.
 
-Its response times are those of users who ask for little. The experiment says what it asks.
+Its response times are those of users whose requests cost the server little. The experiment names the request.
 """
 
 import threading

@@ -285,9 +285,9 @@ class ShapeFlags:
     steps: str | None = flag(
         LOAD,
         "RATES",
-        "Send at these rates, one after the other: 1000,2000,3000:30s is 30 seconds each. A duration "
-        "applies to its step and to the steps before it that have none. Steps after the last duration share "
-        "the rest of -z, or take 10s each.",
+        "Send at these rates, one after the other: 1000,2000,3000:30s sends at each for 30 seconds. A step "
+        "without a duration lasts as long as the next step that has one. If none follows, it takes an equal "
+        "part of what is left of -z, or 10s.",
     )
     ramp: str | None = flag(
         LOAD,
@@ -371,7 +371,7 @@ class OutputFlags(ScreenFlags):
     debug: bool = flag(
         OUTPUT, None, "Put no load on. Send each request once, and show the request and the answer."
     )
-    json: bool = flag(OUTPUT, None, "Print the same facts as JSON on stdout.")
+    json: bool = flag(OUTPUT, None, "Print the result as JSON on stdout, in place of the screen.")
     csv: Path | None = flag(
         OUTPUT,
         "FILE",
@@ -400,8 +400,8 @@ class SaveFlags:
     save: Path | None = flag(
         STORE,
         "FILE",
-        "Write the command to this TOML file, without its secrets. The same command repeats it from the "
-        "file: crumple load load.toml.",
+        "Write the command to this TOML file, without its secrets. To repeat it, name the file in place of "
+        "the URL, behind the same command: crumple load load.toml.",
     )
 
 

@@ -1,4 +1,4 @@
-"""How many processes take connections at one address of this machine: the workers of what a server asks.
+"""How many processes take connections at one address of this machine: the workers of a dependency.
 
 A master opens the socket and its workers inherit it (php-fpm, gunicorn, Apache), so all of them have it open.
 """

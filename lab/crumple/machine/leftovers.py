@@ -1,4 +1,4 @@
-"""Scratch folders, and cleaning up what a lab leaves behind that is killed together with its guard.
+"""Scratch folders, and the clean-up after a lab and a guard that were killed together.
 
 A scratch folder belongs to one command. The lab that made it holds a lock on it. The kernel releases the lock
 when the lab ends, however it ends, and no child inherits it, so a folder that can be locked is not in use.

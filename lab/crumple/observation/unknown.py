@@ -1,4 +1,4 @@
-"""A figure that is not known."""
+"""Stands for a figure that is not known, with the reason."""
 
 from dataclasses import dataclass
 

@@ -11,12 +11,12 @@ its work in L − T, so undisturbed it is at most L/(L − T) times as fast. Nor
 CPU time that it used (c), that others used, that was stolen and that was idle (i): at most 1 + (O + S + i)/c
 times as fast. The smaller factor counts.
 
-Not others are the processes that serve a dependency: those that listen where the server has connections which
-were used during the load, and their descendants. What such a process does for somebody else counts as done
-for the server; whom it asks in turn is one of the others. Who may read who holds a socket is only its own
-user and root, so nobody is taken for one of the others who may serve a dependency of another user. What the
-kernel's own threads use is not counted either: they write to the disk for whoever asked. What others do to
-the speed of a core (caches, a shared physical core, its clock) is not bounded here; twins show how much it
+Processes that serve a dependency are not counted as others: those that listen where the server has
+connections that were used during the load, and their descendants. All that such a process does counts as done
+for the server; what it asks in turn counts as others. Only a socket's own user and root can read which
+process holds it. So a process of another user that may serve a dependency is not counted as others either.
+The kernel's own threads are not counted: they write to the disk for whichever process asked. What others do
+to the speed of a core (caches, a shared physical core, its clock) is not bounded here; twins show how much it
 is.
 
 Nothing here depends on a trial's results, so a trial may be left out for its disturbance without choosing

@@ -2,10 +2,10 @@
 
 Pure. Times run from due, so lateness can only lengthen them. A request that took longer than v did so in the
 server for more than v − b, or was late by more than b, whatever b is. Let v be the quantile q that is shown,
-b a tenth of it, and let at most half as many requests be later than b as lie beyond v. Then at least (1 −
-q)/2 of the requests took the server longer than nine tenths of v: nine tenths of what is shown as p99 are at
-most the server's own p99.5. If as many requests were allowed to be late as lie beyond the quantile, nothing
-would follow.
+b a tenth of it. A share 1 − q of the requests lies beyond v. Let at most half of that share be later than b.
+Then at least (1 − q)/2 of the requests took the server longer than nine tenths of v: nine tenths of what is
+shown as p99 are at most the server's own p99.5. If all of the share were allowed to be late, nothing would
+follow.
 
 A record has a histogram of the lateness of the whole trial, but only the p99 for each interval of its series.
 So the late requests of the trial are distributed over its intervals: where the p99 was late, by all requests

@@ -2,8 +2,8 @@
 
 Chance turns away a share that is the same at every load and in every moment, each request apart from the
 others. A limiter lets a number per time through, whatever is sent: all at first, then a constant rate (a
-bucket), or as much in every window. So its answers per time differ less than those that chance lets through;
-or, within its windows and until its bucket is empty, more.
+bucket), or as much in every window. So its rate of answers varies less than that of chance. Within a window,
+or until the bucket is empty, it varies more.
 """
 
 import math

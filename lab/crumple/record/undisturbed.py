@@ -4,10 +4,11 @@ Each answer is a pair of factors: the figure of a calm machine is at least the s
 at most the shown one times the second. `disturbance` bounds what was taken.
 
 With a slowdown of F, the throughput of a calm machine is up to F times as high, and the server keeps up to F
-times as many cores busy. As many more requests may be answered as failed because they were delayed, so the
-share of failed requests goes down to 1 − F·(1 − share), or to 0 where as many were delayed. The time for all
-requests goes down to 1/F of it, and a knee lies between 1/F and F times as many users. CPU time, switches,
-memory, processes and threads stay as measured: what a request costs does not depend on when it runs.
+times as many cores busy. Requests that failed because they were delayed would have been answered. So the
+share of failed requests goes down to 1 − F·(1 − share), or to 0 if delays explain all failures. The time for
+all requests goes down to 1/F of it, and a knee lies between 1/F and F times as many users. CPU time,
+switches, memory, processes and threads stay as measured: what a request costs does not depend on when it
+runs.
 """
 
 import math

@@ -1,7 +1,8 @@
 """Execute runs together: first the blocks that each run must have, then those that decide claims fastest.
 
-The blocks that must be run come by their number, the first of each run before the second of any. Runs that
-are judged once come before, one after the other and the shortest first, so that an answer comes soon.
+First come the runs that are judged only once, one after the other and the shortest first, so that an answer
+comes soon. Then come the blocks that each other run must have, by their number: the first of each run before
+the second of any.
 A claim that needs r more blocks of c seconds each is decided at a rate of 1/(r·c). The next block is the one
 with the highest sum of rates over its claims. It has only the servers whose trials undecided claims use. The
 session ends when all claims are decided, when more blocks would not help, or when the time is over. The seed

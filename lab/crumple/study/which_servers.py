@@ -1,4 +1,4 @@
-"""A study made of a study: with fewer of its servers, or with one of the user's own.
+"""A copy of a study with fewer of its servers, or with one of the user's own.
 
 Its claims stay as they are, so that the report names those that can no longer be tested.
 """

@@ -5,8 +5,7 @@ counters. Counts of processes and threads, idle and under load, show whether eac
 own; `compatible` and `contradiction` are pure and judge only what counts can show. CPU work is compared with
 a loop of fixed work in this process, so that a machine whose speed changed is not taken for a wrong server.
 
-`cause.model` names the model of an unknown server from several loads. It cannot serve here: one burst leaves
-more than one model, of which a verdict asks only whether the declared one is among them.
+One burst of requests fits more than one model, so the check asks only whether the declared one is among them.
 """
 
 import contextlib

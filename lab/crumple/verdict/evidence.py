@@ -1,4 +1,4 @@
-"""Select the trials that count for a claim, and say why others do not: figures → values by block.
+"""Select the trials that count for a claim, and say why others do not.
 
 Only trials of the same block are compared, and only if both were measured and are valid. The rules in
 kinds.py and along_load.py draw conclusions from the values.

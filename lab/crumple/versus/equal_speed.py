@@ -10,10 +10,10 @@ The slope that corrects the ratio of a block is learned from the turns of all ot
 independent of that ratio. As the order of the turns is random, the corrected ratios scatter around the truth
 whatever the slope is: an interval by Student's t holds, and a bad slope makes it wider, not wrong.
 
-That holds as long as a version does not change the reading. An idle core is read up to a tenth slower than a
-busy one, as it falls asleep; so versions that keep the cores busy for different shares are not corrected
-(`turn.speeds`), and where speeds differ between versions by more than chance the interval also holds the one
-as measured (`is_doubtful`).
+That holds as long as a version does not change the reading. An idle core falls asleep, and is then read up to
+a tenth slower than a busy one. So versions that keep the cores busy for different shares are not corrected
+(`turn.speeds`). Where speeds differ between versions by more than chance, the corrected interval is widened
+to include the uncorrected one (`is_doubtful`).
 """
 
 import math

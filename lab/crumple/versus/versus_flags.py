@@ -125,7 +125,7 @@ class ComparedFlags(ScreenFlags):
 
     fail_if: list[str] | None = failing("'slower>0', 'p99>+10%', 'throughput<-5%'")
     junit: Path | None = junit_file()
-    json: bool = flag(OUTPUT, None, "Print the same facts as JSON on stdout.")
+    json: bool = flag(OUTPUT, None, "Print the result as JSON on stdout, in place of the screen.")
     html: Path | None = flag(OUTPUT, "FILE", "Write a web page that loads nothing else.")
 
 
