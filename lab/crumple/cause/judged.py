@@ -15,7 +15,7 @@ from crumple.observation.peer_names import name
 from crumple.observation.server_facts import ServerFacts
 from crumple.record import let_through
 from crumple.record.let_through import Slot
-from crumple.record.limiter import Limiter
+from crumple.record.limiter_course import Limiter
 from crumple.stats import shares
 
 # The least probability of a rival that is named.

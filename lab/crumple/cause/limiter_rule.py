@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from crumple.drawing import numerals
 from crumple.drawing.terminal import shown
 from crumple.limit.finding import Finding, Said, Sure
-from crumple.record import limiter
-from crumple.record.limiter import Limiter
+from crumple.record import limiter_course
+from crumple.record.limiter_course import Limiter
 
 # How probable it is by its course alone, where its answer does not say so.
 BY_ITS_COURSE = 0.9
@@ -24,7 +24,7 @@ def finding(seen: Sequence[Limiter]) -> Finding | None:
     after = next((each.retry_after for each in seen if each.retry_after), None)
     asks = f" with Retry-After: {shown(after)}" if after else ""
     turned_away = f"it answered {limited:,} of {ended:,} requests {seen[0].status}{asks}"
-    rate = limiter.rate(seen)
+    rate = limiter_course.rate(seen)
     is_named = all(each.is_named for each in seen)
     sure: Sure = "tested" if is_named else "likely"
     probability = 1.0 if is_named else BY_ITS_COURSE

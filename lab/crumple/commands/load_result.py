@@ -33,7 +33,7 @@ from crumple.load.report.load_document import LoadDocument
 from crumple.load.unloaded import Before
 from crumple.machine import ceiling
 from crumple.machine.ceiling import Ceiling
-from crumple.record import limiter, validity
+from crumple.record import limiter_course, validity
 from crumple.record.disturbance import Disturbance, disturbance
 from crumple.record.loss import Lost
 from crumple.record.validity import Validity
@@ -195,7 +195,7 @@ def _validity(
 def _findings(
     record: TrialRecord, cores: tuple[int, ...], alone: "WorkAlone | FailuresAlone | None", before: Before
 ) -> "tuple[Said, ...]":
-    limited, is_judged = limiter.of(record), bool(cores) and unloaded.is_judged(record)
+    limited, is_judged = limiter_course.of(record), bool(cores) and unloaded.is_judged(record)
     if limited is None and not is_judged:
         return ()
     # Imported here, as it takes as long as all else, and a single request is not judged.

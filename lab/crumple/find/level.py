@@ -21,9 +21,9 @@ from crumple.machine.at_rest import AtRest
 from crumple.observation import loaded
 from crumple.observation.at_load import AtLoad
 from crumple.observation.loaded import Beside
-from crumple.record import engine_limits, failures, histogram, lateness, limiter, stages, windows
+from crumple.record import engine_limits, failures, histogram, lateness, limiter_course, stages, windows
 from crumple.record.disturbance import Disturbance, disturbance
-from crumple.record.limiter import Limiter
+from crumple.record.limiter_course import Limiter
 from crumple.record.validity import Validity
 from crumple.stats import shares
 
@@ -211,7 +211,7 @@ def level(
         taken_share=others.taken_share,
         slowdown=others.slowdown,
         delayed_share=others.delayed_share,
-        limiter=limiter.maybe(record),
+        limiter=limiter_course.maybe(record),
         evidence=_evidence(parts, watch, record, _by_others(parts, objective, record, others)),
     )
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from crumple.find.level import Level
 from crumple.load.objective import Term
-from crumple.record import let_through, limiter
+from crumple.record import let_through, limiter_course
 from crumple.record.let_through import Slot
-from crumple.record.limiter import Limiter
+from crumple.record.limiter_course import Limiter
 from crumple.stats.interval import Interval
 
 
@@ -32,7 +32,7 @@ def _part(level: Level) -> Slot:
 
 def at(levels: Sequence[Level], terms: Sequence[Term]) -> Interval | None:
     """Return the rate at which a limiter turns away as many as the objective allows; None: not known."""
-    rate = limiter.rate(limiters(levels))
+    rate = limiter_course.rate(limiters(levels))
     shares = [each.share_limit for each in terms if each.share_limit is not None]
     if rate is None or not shares:
         return None

@@ -14,7 +14,7 @@ from crumple.contract import TrialRecord
 from crumple.load import engine_spec
 from crumple.machine.guard import Guarded
 from crumple.machine.life import End, Life
-from crumple.record import failures, limiter, outage
+from crumple.record import failures, limiter_course, outage
 from crumple.record.loss import Lost
 from crumple.record.outage import Outage
 
@@ -64,7 +64,7 @@ def after(
     is_silent = bool(due) and not record.outcomes.ok + record.warm_up.outcomes.ok
     if (seen is not None or is_silent) and process.is_stopped():
         return lost_server(record, seen, is_stopped=True)
-    if limiter.of(record) is not None:
+    if limiter_course.of(record) is not None:
         return None
     if seen is None and not (is_silent and was_answered):
         return find_restart(record)

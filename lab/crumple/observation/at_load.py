@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from crumple.machine.at_rest import AtRest
 from crumple.observation.cpu_time import CpuTime
-from crumple.record.limiter import Limiter
+from crumple.record.limiter_course import Limiter
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from crumple.contract import StageRecord, TaskRecord, TaskThread, TrialRecord
 from crumple.machine.at_rest import AtRest
 from crumple.observation import cpu_time
 from crumple.observation.at_load import AtLoad, Peer, Saturated, Stage, Threads
-from crumple.record import brief_threads, engine_limits, flow, histogram, inside, limiter, windows
+from crumple.record import brief_threads, engine_limits, flow, histogram, inside, limiter_course, windows
 from crumple.record.disturbance import Disturbance, disturbance
 from crumple.record.growth import rises
 from crumple.record.inside import missed_connections
@@ -107,7 +107,7 @@ def from_record(
         queue_empty_share=beside.queue_empty_share,
         rates=_rates(record),
         cpu_time=cpu_time.spent(record),
-        limiter=limiter.maybe(record),
+        limiter=limiter_course.maybe(record),
     )
 
 

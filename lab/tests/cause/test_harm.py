@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from crumple.cause import judged
-from crumple.cause.hypotheses import busy_cores
+from crumple.cause.hypotheses import cpu
 from crumple.limit.finding import Unclear
 from crumple.observation import crowding
 from crumple.observation.at_load import Stage
@@ -102,7 +102,7 @@ def test_few_samples_say_nothing_of_garbage(samples: int, are_enough: bool) -> N
 
 @pytest.mark.parametrize(("engine_cores", "is_named"), [(0.18, False), (0.22, True)])
 def test_what_the_engine_takes_is_named_if_it_is_much(engine_cores: float, is_named: bool) -> None:
-    said = busy_cores.used(judged.scene_of(facts(CPU, engine_cores=engine_cores)))
+    said = cpu.used(judged.scene_of(facts(CPU, engine_cores=engine_cores)))
     assert ("the engine" in said) is is_named
 
 

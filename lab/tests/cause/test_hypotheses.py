@@ -1,7 +1,9 @@
 """Hypotheses: what a reading says of one, what is believed of many, and which experiment is next."""
 
+import inspect
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import made_at_load
 import numpy as np
@@ -326,3 +328,8 @@ def test_the_only_thread_asleep_in_a_call_is_a_loop_that_is_stopped_and_no_pool_
     assert first.cause == "one-loop" and first.probability > 0.8
     faster = what_if.of_cause(facts, "one-loop", {"dependency": 0.01})
     assert faster.low > 1.8 * beyond.per_s
+
+
+def test_the_file_of_a_hypothesis_has_the_name_of_its_cause() -> None:
+    files = {Path(inspect.getfile(each.ways)).stem for each in causes.ALL}
+    assert files == {each.cause.replace("-", "_") for each in causes.ALL}

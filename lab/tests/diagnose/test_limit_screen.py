@@ -6,7 +6,7 @@ import made_results
 import pytest
 from crumple.cause import judged
 from crumple.cause.belief import Belief
-from crumple.cause.hypotheses import busy_cores
+from crumple.cause.hypotheses import cpu
 from crumple.cause.hypothesis import Reading
 from crumple.cause.made import ExperimentMade, Rival
 from crumple.diagnose import what_if_flags
@@ -93,11 +93,11 @@ def test_a_change_that_is_no_number_has_its_gain_in_a_row_of_its_own() -> None:
 
 def test_where_others_use_most_cores_no_request_is_to_be_made_cheaper() -> None:
     crowded = replace(CPU, beyond=replace(CPU.beyond, cores=0.1, engine_cores=0.05, idle_most=0.0))
-    said = judged.of_belief([Belief(busy_cores.HYPOTHESIS, 0.97)], judged.scene_of(crowded))
+    said = judged.of_belief([Belief(cpu.HYPOTHESIS, 0.97)], judged.scene_of(crowded))
     rows = dict(limit_rows.limits(of(crowded, said=tuple(said))))
     assert rows["change"].startswith("other programs use most of its cores: move them") and "gain" not in rows
     assert first_line.line(crowded, said) == "limit=cpu p=0.97 likely"
-    alone = judged.of_belief([Belief(busy_cores.HYPOTHESIS, 0.97)], judged.scene_of(CPU))
+    alone = judged.of_belief([Belief(cpu.HYPOTHESIS, 0.97)], judged.scene_of(CPU))
     assert dict(limit_rows.limits(of(CPU, said=tuple(alone))))["change"].startswith("make a request cheaper")
 
 

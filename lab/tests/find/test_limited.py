@@ -7,7 +7,7 @@ import pytest
 from crumple.find import limited
 from crumple.find.level import Level, PartResult
 from crumple.load import objective
-from crumple.record.limiter import Limiter
+from crumple.record.limiter_course import Limiter
 from crumple.stats.interval import Interval
 
 OBJECTIVE = objective.parse("p99<250ms, failed<1%").terms

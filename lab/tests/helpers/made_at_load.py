@@ -6,7 +6,7 @@ from crumple.observation.at_load import AtLoad, Peer, Saturated, Stage, Threads
 from crumple.observation.cpu_time import CpuTime, File, Function
 from crumple.observation.observed import Observed
 from crumple.observation.server_facts import ServerFacts
-from crumple.record.limiter import Limiter
+from crumple.record.limiter_course import Limiter
 from crumple.stats.interval import Interval
 from made_observed import HYBRID, LOOP, PROCESSES, THREADS, alone, many
 

@@ -1,32 +1,32 @@
 """All hypotheses. Pure."""
 
 from crumple.cause.hypotheses import (
+    accept_queue,
     background,
-    busy_cores,
-    busy_thread,
-    busy_workers,
-    collecting_garbage,
-    connection_pools,
-    contended_cores,
-    holding_back,
-    idle_holders,
-    inner_gate,
-    open_files,
-    quotas,
-    short_queue,
-    slow_dependency,
-    slow_disk,
-    slow_pools,
+    connection_pool,
+    contention,
+    cpu,
+    dependency,
+    descriptors,
+    disk,
+    gate,
+    idle_connections,
+    limiter,
+    memory,
+    one_loop,
+    slow_pool,
     standstill,
-    switching,
+    switches,
+    throttled,
+    workers,
 )
 from crumple.cause.hypothesis import Hypothesis
 
 ALL: tuple[Hypothesis, ...] = tuple(
     each.HYPOTHESIS
     for each in (
-        busy_workers, inner_gate, connection_pools, slow_dependency, busy_cores, busy_thread, contended_cores,
-        switching, slow_disk, collecting_garbage, quotas, open_files, short_queue, idle_holders, slow_pools,
-        standstill, background, holding_back,
+        workers, gate, connection_pool, dependency, cpu, one_loop, contention,
+        switches, disk, memory, throttled, descriptors, accept_queue, idle_connections, slow_pool,
+        standstill, background, limiter,
     )
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from crumple.cause.hypotheses.busy_cores import used
+from crumple.cause.hypotheses.cpu import used
 from crumple.cause.hypotheses.usual import WAITS, at_least_shared
 from crumple.cause.hypothesis import (
     ALL,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from crumple.cause.hypotheses.busy_cores import BUSY, used
+from crumple.cause.hypotheses.cpu import BUSY, used
 from crumple.cause.hypothesis import ANY, CauseWords, Hypothesis, Range, Scene, Way
 from crumple.drawing import numerals
 from crumple.observation import cpu_time

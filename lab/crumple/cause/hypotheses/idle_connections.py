@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from crumple.cause.hypotheses import busy_workers
+from crumple.cause.hypotheses import workers
 from crumple.cause.hypotheses.usual import WAITS
 from crumple.cause.hypothesis import ALL, ANY, MOST, SAME, CauseWords, Hypothesis, Scene, Way
 from crumple.drawing import numerals
@@ -13,7 +13,7 @@ def _ways(scene: Scene) -> Iterator[Way]:
     yield Way("idle ones keep others waiting", {**held, "held": ALL})
     # The workers that they leave serve as any do, and each further silent connection takes one more.
     # A runtime calls a thread that reads on a silent connection idle.
-    left = {**busy_workers.in_front(scene), **held, "occupied": ANY}
+    left = {**workers.in_front(scene), **held, "occupied": ANY}
     yield Way("silent ones keep others waiting", {**left, "taken_at_rest": MOST, "held_each": SAME})
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from crumple.cause.hypotheses.busy_workers import LOOP_IN_FRONT, in_front
 from crumple.cause.hypotheses.usual import WAITS
+from crumple.cause.hypotheses.workers import LOOP_IN_FRONT, in_front
 from crumple.cause.hypothesis import FEW, MORE, CauseWords, Hypothesis, Range, Scene, Way
 from crumple.drawing import numerals
 
