@@ -10,8 +10,8 @@ from typing import Protocol
 
 from crumple import contract, engine
 from crumple.cause import judged
+from crumple.cause.experiment_account import ExperimentMade
 from crumple.cause.experiments import Permission
-from crumple.cause.made import ExperimentMade
 from crumple.contract import TrialRecord
 from crumple.diagnose import (
     load_sizes,
@@ -37,11 +37,11 @@ from crumple.find.search import SearchResult
 from crumple.limit import first_line
 from crumple.limit.finding import Finding, Said
 from crumple.limit.remedy import Remedy
-from crumple.load import canary, engine_spec
+from crumple.load import canary
 from crumple.load.addresses import port_of
 from crumple.load.canary import LightRequests
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
-from crumple.machine import at_listener, at_rest, connection_ends, facts, setting_names
+from crumple.machine import at_listener, at_rest, capacity, connection_ends, facts, setting_names
 from crumple.machine import ceiling as ceilings
 from crumple.machine.setting_names import Setting
 from crumple.observation import loaded, peer_names
@@ -275,7 +275,7 @@ class _DiagnosisCourse:
         """Try the change of the plan on a second server, if there is one. Raises Interrupted."""
         if self._plan.change is None or self.facts is None or self.beyond is None:
             return
-        of_beyond = engine_spec.connections_of(self.beyond.spec.shape)
+        of_beyond = capacity.connections_of(self.beyond.spec.shape)
         diagnosed = remedy_trial.Diagnosed(self.facts, self.said, self._observing.bench(), of_beyond)
         self.remedy = remedy_trial.try_change(self._plan, diagnosed, self._loader, self._watcher)
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from crumple.asked.all_sources import Source
-from crumple.cause import experiments, judged, made, next_experiment
+from crumple.cause import experiment_account, experiments, judged, next_experiment
 from crumple.cause.belief import Belief, believed
+from crumple.cause.experiment_account import ExperimentMade
 from crumple.cause.experiments import CauseExperiment, Permission
 from crumple.cause.hypotheses import causes
 from crumple.cause.hypothesis import Scene
-from crumple.cause.made import ExperimentMade
 from crumple.diagnose.running import StepWatcher
 from crumple.experiment import (
     asked_alone,
@@ -125,7 +125,7 @@ class Experimenting:
             self.facts = replace(self.facts, seen=replace(self.facts.seen, outcomes=outcomes))
             before, (scene, held) = held, self._weighed()
             why = came.why if isinstance(came, Refused) else ""
-            self.made.append(made.of(planned, scene.readings, before, held, why))
+            self.made.append(experiment_account.of(planned, scene.readings, before, held, why))
             self.settle()
             self.check()
 

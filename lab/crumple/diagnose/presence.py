@@ -9,7 +9,7 @@ from crumple.engine import Engine
 from crumple.errors import ServerLost
 from crumple.experiment.subject import Subject
 from crumple.load import engine_spec, lost, unloaded
-from crumple.machine import facts
+from crumple.machine import capacity, facts
 from crumple.record.loss import Lost
 from crumple.words import lost_sentences
 
@@ -76,7 +76,7 @@ def in_load(shape: contract.ShapeSpec) -> str:
     """Return during which load of a diagnosis: "in its load with 64 connections"."""
     if isinstance(shape, contract.OpenShapeSpec):
         return f"in its load at {numerals.rate(engine_spec.peak_per_s(shape))}"
-    return f"in its load with {numerals.count(engine_spec.connections_of(shape), 'connection')}"
+    return f"in its load with {numerals.count(capacity.connections_of(shape), 'connection')}"
 
 
 def error(found: Lost, during: str) -> ServerLost:

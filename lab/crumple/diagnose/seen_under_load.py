@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from crumple.contract import TrialRecord
 from crumple.experiment import throughput
-from crumple.load import engine_spec
+from crumple.machine import capacity
 from crumple.machine.process_tree import Tree
 from crumple.observation import loaded
 from crumple.observation.at_load import Light
@@ -53,7 +53,7 @@ def many(
         adds = _adds([seen.processes[row] for row in rows])
         growing = growing or (record.users_unanswered > 0 and adds)
     return Many(
-        connections=engine_spec.connections_of(record.spec.shape),
+        connections=capacity.connections_of(record.spec.shape),
         per_s=per_s,
         per_s_low=max(0.0, per_s - off),
         per_s_high=(per_s + off) * others.slowdown,

@@ -14,9 +14,8 @@ from crumple.documents.parts_of_documents import TimeField
 from crumple.find.next_level import NextLevel, Purpose
 from crumple.find.seen import Base, Judged, LevelOutcome, PartEvidence
 from crumple.find.watch import ShareWatch, Watch
-from crumple.load.engine_spec import connections_of
 from crumple.load.objective import Objective, Term, asked
-from crumple.machine import at_rest
+from crumple.machine import at_rest, capacity
 from crumple.machine.at_rest import AtRest
 from crumple.observation import loaded
 from crumple.observation.at_load import AtLoad
@@ -203,7 +202,7 @@ def level(
         statuses=dict(failures.unexpected_statuses(record).most_common()),
         backlog_grew=grew,
         connections_most=max(record.series.connections, default=0),
-        connections_limit=connections_of(record.spec.shape),
+        connections_limit=capacity.connections_of(record.spec.shape),
         server_cores_busy=windows.cores(record, windows.server(record)),
         engine_share=engine_limits.engine_share(record),
         retransmitted=_retransmitted(record),

@@ -77,11 +77,6 @@ def spec(
     )
 
 
-def connections_of(shape: contract.ShapeSpec) -> int:
-    """The most connections the shape may hold."""
-    return shape.to_connections if isinstance(shape, contract.RampShapeSpec) else shape.connections
-
-
 def peak_per_s(shape: contract.OpenShapeSpec) -> float:
     """The highest rate of the schedule."""
     return max(max(rate.from_per_s, rate.to_per_s) for rate in shape.rates)
@@ -97,8 +92,8 @@ def threads_for(shape: contract.ShapeSpec, usable_cores: int) -> int:
     if isinstance(shape, contract.OpenShapeSpec):
         wanted = math.ceil(peak_per_s(shape) / RATE_PER_THREAD_PER_S)
     else:
-        wanted = math.ceil(connections_of(shape) / CONNECTIONS_PER_THREAD)
-    return max(1, min(wanted, usable_cores // 2, connections_of(shape)))
+        wanted = math.ceil(capacity.connections_of(shape) / CONNECTIONS_PER_THREAD)
+    return max(1, min(wanted, usable_cores // 2, capacity.connections_of(shape)))
 
 
 def conduct(load: Engine, asked: contract.TrialSpec, on_progress: OnProgress) -> Conducted:

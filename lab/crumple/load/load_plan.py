@@ -27,7 +27,7 @@ from crumple.load import (
 from crumple.load.load_flags import LoadFlags, OutputFlags, RequestFlags
 from crumple.load.load_options import READINGS, Options
 from crumple.load.target import Resolved
-from crumple.machine import facts
+from crumple.machine import capacity, facts
 from crumple.machine.facts import UnreadError
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _check_outputs(flags: LoadFlags, mistakes: Mistakes) -> None:
 
 def _check_fits(shape: contract.ShapeSpec, to: contract.Target, options: Options, mistakes: Mistakes) -> None:
     """Check that this machine can open so many connections; in an open shape the limit may not be reached."""
-    connections = engine_spec.connections_of(shape)
+    connections = capacity.connections_of(shape)
     if options.threads is not None and options.threads > connections:
         mistakes.add(
             f"--threads {options.threads} are more than the {connections} connections",

@@ -9,7 +9,7 @@ from crumple.contract import TrialRecord, TrialSpec
 from crumple.engine import Engine
 from crumple.load import engine_spec, watching
 from crumple.load.addresses import port_of
-from crumple.machine import at_rest, connection_ends, program
+from crumple.machine import at_rest, capacity, connection_ends, program
 from crumple.machine.at_rest import AtRest
 from crumple.machine.program import Program
 
@@ -121,7 +121,7 @@ def _apart_ms(shape: contract.ShapeSpec) -> float:
     """How long the server has nothing to do between requests of this load, if it answers at once."""
     if isinstance(shape, contract.OpenShapeSpec):
         return 1e3 / engine_spec.peak_per_s(shape)
-    return shape.pause_ms / engine_spec.connections_of(shape)
+    return shape.pause_ms / capacity.connections_of(shape)
 
 
 def quicker(

@@ -250,12 +250,17 @@ def limits() -> Limits:
     return Limits(machine_facts.open_files_hard(), last - first + 1)
 
 
+def connections_of(shape: contract.ShapeSpec) -> int:
+    """Return the most connections that a load of this shape holds, or may hold."""
+    return shape.to_connections if isinstance(shape, contract.RampShapeSpec) else shape.connections
+
+
 def fitted(shape: contract.ShapeSpec, here: Limits) -> FittedShape:
     """The shape with as many connections as there is room for.
 
     In an open shape `connections` is a limit that need not be reached, so it is lowered without a sentence.
     """
-    asked = shape.to_connections if isinstance(shape, contract.RampShapeSpec) else shape.connections
+    asked = connections_of(shape)
     room = here.open_files - DESCRIPTORS_BESIDES
     held = max(1, min(asked, room))
     less = ""

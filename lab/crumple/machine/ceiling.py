@@ -82,11 +82,9 @@ class _Load:
 
     @classmethod
     def of(cls, spec: TrialSpec) -> "_Load":
-        shape = spec.shape
-        most = shape.to_connections if isinstance(shape, contract.RampShapeSpec) else shape.connections
         # The exact number, not a rounded one: with a connection for each request, 8,192 connections reach a
         # third less than 5,000.
-        return cls(spec.threads, min(most, CONNECTIONS_MAX), spec.connection)
+        return cls(spec.threads, min(capacity.connections_of(spec.shape), CONNECTIONS_MAX), spec.connection)
 
 
 def cache() -> Path:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from crumple.contract import OpenShapeSpec, RampShapeSpec, TrialRecord
+from crumple.machine import capacity
 from crumple.stats import averages
 
 # An outage takes 0.15 s, and 1.5 times the longest time without an answer before it. A server that only
@@ -182,6 +183,4 @@ def _in_flight(record: TrialRecord, until: int) -> int:
     """
     series, row = record.series, max(0, until - 2)
     due, ok, failed = ([*accumulate(each)][row] for each in (series.scheduled, series.ok, series.failed))
-    shape = record.spec.shape
-    most = shape.to_connections if isinstance(shape, RampShapeSpec) else shape.connections
-    return min(most, max(0, due - ok - failed))
+    return min(capacity.connections_of(record.spec.shape), max(0, due - ok - failed))

@@ -15,7 +15,7 @@ from crumple.engine import Engine, OnProgress
 from crumple.errors import CrumpleError, NoAnswer, ServerFailed, StorageFull
 from crumple.load import canary
 from crumple.load.canary import LightRequests
-from crumple.load.engine_spec import connections_of, cores_of
+from crumple.load.engine_spec import cores_of
 from crumple.machine import capacity
 from crumple.machine.ceiling import Ceiling
 from crumple.record import disturbance, growth, invariants, validity
@@ -96,7 +96,7 @@ def spec_of(job: Job, address: str, pid: int | None, cores: tuple[int, ...]) -> 
     """Return the engine's spec of the trial. `cores`: the engine's; empty leaves it unpinned."""
     experiment, scale, load = job.experiment, job.scale, fit(job)
     written = scale.warm_up_for(job.trial.server)
-    most = connections_of(load.shape)
+    most = capacity.connections_of(load.shape)
     sources = load.sources if address.startswith(LOOPBACK) else ()
     warm_up = None
     if written:
@@ -178,7 +178,7 @@ def _measure(course: "TrialInProgress", job: Job, load: Engine, on_progress: OnP
             _verify(job, running.address)
             course.step = "fitness"
             put_on = fit(job)
-            fitness = capacity.fitness(connections_of(put_on.shape), max(1, len(put_on.sources)))
+            fitness = capacity.fitness(capacity.connections_of(put_on.shape), max(1, len(put_on.sources)))
             course.host = {**fitness.facts, "problems": list(fitness.problems)}
             course.step = "engine"
             spec = spec_of(job, running.address, running.pid, cores.engine)
@@ -197,7 +197,7 @@ def _measure(course: "TrialInProgress", job: Job, load: Engine, on_progress: OnP
             course.step = "answers-after"
             _still_there(running)
             course.warnings += _verify_after(job, running.address)
-            left = servers.files_fault(running.files_left(), connections_of(put_on.shape))
+            left = servers.files_fault(running.files_left(), capacity.connections_of(put_on.shape))
             course.problems += (left,) if left else ()
             course.step = "stop"
         except Exception:

@@ -6,9 +6,9 @@ import made_results
 import pytest
 from crumple.cause import judged
 from crumple.cause.belief import Belief
+from crumple.cause.experiment_account import ExperimentMade, Rival
 from crumple.cause.hypotheses import cpu
 from crumple.cause.hypothesis import Reading
-from crumple.cause.made import ExperimentMade, Rival
 from crumple.diagnose import what_if_flags
 from crumple.diagnose.diagnose_live import DiagnoseView
 from crumple.diagnose.diagnosis import Diagnosis

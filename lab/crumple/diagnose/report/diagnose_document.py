@@ -4,7 +4,7 @@ from contextlib import AbstractContextManager
 from typing import Literal, Self
 
 from crumple import contract
-from crumple.cause.made import ExperimentMade
+from crumple.cause.experiment_account import ExperimentMade
 from crumple.contract import TrialRecord
 from crumple.contract_base import Lenient
 from crumple.diagnose.diagnose_plan import DiagnosisPlan

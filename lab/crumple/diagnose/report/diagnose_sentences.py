@@ -13,7 +13,7 @@ from crumple.drawing.numerals import NARROW
 from crumple.find.report import find_sentences
 from crumple.limit import finding
 from crumple.limit.finding import CAUSES, Finding, Unclear
-from crumple.load import engine_spec
+from crumple.machine import capacity
 from crumple.observation import connection_memory, parallelism, who_waits
 from crumple.observation.parallelism import Parallelism
 from crumple.observation.unknown import Unknown
@@ -238,7 +238,7 @@ def load(record: contract.TrialRecord) -> str:
     shape = record.spec.shape
     if shape.kind == "open":
         return find_sentences.load(shape.rates[0].to_per_s, True)
-    return numerals.count(engine_spec.connections_of(shape), "connection")
+    return numerals.count(capacity.connections_of(shape), "connection")
 
 
 def interruption(diagnosis: Diagnosis) -> str:

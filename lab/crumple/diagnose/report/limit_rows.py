@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from crumple.cause import judged
+from crumple.cause.experiment_account import ExperimentMade, Rival
 from crumple.cause.hypothesis import SAME, Reading
-from crumple.cause.made import ExperimentMade, Rival
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import tenths
 from crumple.drawing import numerals

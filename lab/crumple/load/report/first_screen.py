@@ -24,6 +24,7 @@ from crumple.drawing.report_parts import (
 from crumple.load.report import load_report, server_sentences
 from crumple.load.report import load_sentences as say
 from crumple.load.report.load_document import LoadDocument
+from crumple.machine import capacity
 from crumple.record.stages import Budget
 from crumple.words import cause_sentences
 
@@ -78,8 +79,7 @@ def load_of(shape: contract.ShapeSpec) -> str:
     """The load in two words: "50 connections", "300 /s"."""
     if isinstance(shape, contract.OpenShapeSpec):
         return numerals.rate(max(each.to_per_s for each in shape.rates))
-    most = shape.to_connections if isinstance(shape, contract.RampShapeSpec) else shape.connections
-    return numerals.count(most, "connection")
+    return numerals.count(capacity.connections_of(shape), "connection")
 
 
 def _under_load(load: LoadDocument) -> str:
