@@ -89,6 +89,7 @@ def test_failures_that_others_may_have_caused_say_nothing() -> None:
     assert level.evidence[0].against == 1_600 - 480
 
 
+@pytest.mark.weighs
 def test_there_is_no_interval_where_what_was_taken_explains_all_failures() -> None:
     seen = [*(failing(load, 0) for load in (400, 500, 600)), failing(800, 32), failing(1_000, 72)]
     found = binding(seen, 1.0, CALM)
