@@ -68,8 +68,10 @@ def _ticks(pid: int) -> int:
         return 0  # it ended after it was listed
 
 
+# Seconds between the two readings of CPU times in a look.
 LOOK_S = 0.5
-# A share of all cores' time in LOOK_S; one tick on two cores is a hundredth of that time.
+# The largest share of all cores' time in LOOK_S that a hypervisor may take. The kernel counts in ticks, and
+# one tick on two cores is already a hundredth of that time.
 STEAL_IN_A_LOOK = 0.05
 
 

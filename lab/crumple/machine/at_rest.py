@@ -13,11 +13,14 @@ from pathlib import Path
 
 from crumple.machine import process_tree
 
+# Seconds over which a server at rest is looked at, unless the caller gives another length.
 OVER_S = 0.3
+# Seconds between two looks at which threads wait for a disk.
 _LOOK_S = 0.05
-# A thread that uses this share of a core while nobody asks burns it.
+# The smallest share of a core with which a thread counts as burning it while nobody asks.
 _BURNS_SHARE = 0.5
-# Of a server with more threads, so many are looked at for whether they wait for a disk.
+# The most threads of a server that are looked at for a wait for a disk, since each look reads a file for each
+# thread.
 _THREADS_MOST = 500
 
 

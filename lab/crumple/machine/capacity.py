@@ -16,11 +16,14 @@ from crumple.errors import UsageError
 from crumple.machine import facts as machine_facts
 from crumple.machine.facts import UnreadError
 
-# Shares of all cores' time, read over a second or less.
+# The largest share of all cores' time, read over a second or less, that other programs may use before the
+# machine counts as too busy.
 OTHERS_TOO_BUSY = 0.15
+# The largest share of all cores' time that a hypervisor may take.
 STEAL_TOO_MUCH = 0.02
 # Descriptors that the engine needs besides its connections: epoll, probes, pipes and files.
 DESCRIPTORS_BESIDES = 128
+# The least memory that must be available: with less, the machine may swap during a load.
 MEMORY_TOO_LITTLE_BYTES = 256 * 2**20
 
 
@@ -218,6 +221,7 @@ def _or_none(fact: Callable[[], Fact]) -> Fact | None:
 # occupied for a minute, while its replacement takes another.
 PORTS_SHARE = 0.3
 SOURCE = "127.0.0.{}"
+# The most local addresses that a load connects from: they differ in their last byte, which ends at 255.
 SOURCES_MAX = 250
 
 

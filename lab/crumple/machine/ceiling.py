@@ -26,26 +26,40 @@ from crumple.engine import Engine, complaint
 from crumple.errors import EngineFailed
 from crumple.machine import alone, capacity, facts
 
+# Seconds of the warm-up of a reading with few connections: the connections are opened in it.
 WARM_UP_S = 0.2
+# Seconds of the measured phase of a reading with few connections.
 MEASURED_S = 0.8
+# How many readings are taken. The largest counts, since whatever else runs can only lower a reading.
 READINGS = 3
+# The connections up to which a reading has its usual length. With more it is longer in proportion, because
+# they take time to open.
 CONNECTIONS_AT_ONCE = 1_000
+# Seconds after which a connect or a request to the null server is given up.
 TIMEOUT_S = 5.0
+# Seconds within which the null server must say on which port it listens.
 LAUNCH_S = 10.0
+# Seconds that the null server has to end before it is killed.
 STOP_S = 3.0
-# The null server loses no request, so with a larger share of losses the reading fails. Above which share a
-# trial is marked is another question (record/failures.py).
+# The largest share of requests that may be lost in a reading: the null server loses none, so with more the
+# reading fails. The share above which a trial is marked is another question (record/failures.py).
 FAILED_MAX = 0.01
+# The largest share of the time that the engine's busiest thread may wait for a core in a reading; if it waits
+# longer, the reading is only a lower bound.
 WAITED_SHARE_MAX = 0.05
 # If the engine's busiest thread is busy for a smaller share of the time, it is far from its ceiling, where
 # the share is at least twice as large, even with one connection.
 BUSY_SHARE_NEAR = 0.25
+# The share of a remembered lower bound beyond which a load is near it, so that the bound is measured again.
 SHARE_NEAR = 0.7
 # Two readings on a calm machine differ by a smaller factor.
 BEYOND = 1.1
+# Seconds for which a lower bound is not measured again: what disturbed the readings is likely to disturb new
+# ones as well.
 BOUND_HOLDS_S = 60.0
-# More than these cannot be opened within the warm-up.
+# The most connections of a reading: more cannot be opened within the warm-up.
 CONNECTIONS_MAX = 8_192
+# The bytes of the body with which the null server answers.
 BODY_BYTES = 512
 # The engine must reach its limit first: the null server gets two threads for each of the engine's, where
 # there are cores for them.
@@ -326,6 +340,8 @@ def _remember(file: Path, load: Engine, measured: Ceiling) -> None:
         beside.replace(file)
 
 
+# Seconds after which the measurement of the costs is given up. It takes about two, so one that takes longer
+# hangs.
 COSTS_S = 60.0
 # What system calls, switches, threads and processes cost on this machine; the engine's names.
 COSTS = ("system_call", "non_blocking_read", "thread_switch", "process_switch", "thread", "process")

@@ -19,6 +19,7 @@ from typing import Any
 
 from crumple import release
 
+# Seconds after which a program that is asked about the machine is given up.
 ASK_S = 5.0
 CPUS = Path("/sys/devices/system/cpu")
 MOUNTS = Path("/proc/self/mountinfo")

@@ -22,10 +22,14 @@ from crumple.errors import ServerFailed
 from crumple.machine import leftovers
 from crumple.machine.leftovers import MARK, ScratchFolder
 
+# The most lines of the command's output that a failure shows: its last ones.
 TAIL_LINES = 20
+# The bytes at the end of the output that are kept and searched for these lines.
 TAIL_BYTES = 16_384
-# The file may hold so much on disk, and what is written between two looks.
+# The size on disk beyond which the output's file is cut to its end. It may be exceeded by what the command
+# writes between two looks.
 KEPT_BYTES = 1 << 20
+# Seconds between two looks at that size.
 LOOK_EVERY_S = 0.25
 
 _KEEP_SIZE, _PUNCH_HOLE = 1, 2  # of fallocate(2)
@@ -74,8 +78,11 @@ def _free(file: int, until: int) -> None:
     _LIBC.fallocate(file, _KEEP_SIZE | _PUNCH_HOLE, ctypes.c_int64(0), ctypes.c_int64(until))
 
 
+# Seconds within which the guard must have started the command.
 LAUNCH_S = 10.0
+# Seconds that the command has to end after it was asked to, before the guard kills it.
 GRACE_S = 3.0
+# Seconds that the guard has besides, for what it killed to be gone, before it is killed itself.
 GONE_S = 3.0
 
 

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from crumple import engine, project
 from crumple.errors import CrumpleError
 
-# After so long a hold ends by itself: a lab that is stopped (ctrl-Z) does not end it.
+# Seconds after which a hold ends by itself: a lab that is stopped (ctrl-Z) does not end it.
 AT_MOST_S = 20.0
-# A hold ends at once. If it does not, it is killed, and then what it did is undone as well.
+# Seconds that a hold has to end. It usually ends at once; if it does not, it is killed, and then what it did
+# is undone as well.
 ENDS_S = 3.0
 
 # What to hold, as the engine reads it.

@@ -79,7 +79,9 @@ def lock_folder(path: Path) -> int | None:
 
 
 MARK = "CRUMPLE_SCRATCH"
+# Seconds for which processes are killed and looked for again. Those that live on are then reported.
 GONE_S = 3.0
+# Seconds between two searches for them.
 POLL_S = 0.01
 
 _MARK = f"{MARK}=".encode()

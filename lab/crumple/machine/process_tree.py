@@ -160,8 +160,8 @@ def _send(pid: int, number: int) -> None:
 
 
 HOST = "127.0.0.1"
-# Ports from here on are chosen for servers, if so many lie below those that the kernel gives away. So many
-# are tried.
+# The lowest port that is chosen for a server; how many ports must lie between it and those that the kernel
+# gives away, since with fewer the kernel is left to choose; and how many ports are tried at random.
 LEAST_PORT, PORTS_BELOW_MIN, PORTS_DRAWN = 10_000, 1_000, 20
 # The address to connect from. From HOST, while no server listens yet, the kernel may choose the target port
 # as the local port, and TCP then connects the socket to itself. This happened once in some hundred starts,
@@ -169,7 +169,10 @@ LEAST_PORT, PORTS_BELOW_MIN, PORTS_DRAWN = 10_000, 1_000, 20
 ASKED_FROM = "127.0.0.2"
 # No workload has this path, so that most servers answer it with 404.
 ASKED_PATH = "/"
+# Seconds within which a server must give its first answer.
 LIMIT_S = 30.0
+# Seconds between two attempts to get that answer. It is short, because the time to the first answer is
+# measured.
 POLL_S = 0.003
 # Time for the guard to report the end of a process.
 SEEN_TO_END_S = 0.2

@@ -10,6 +10,7 @@ from pathlib import Path, PurePath
 _SCRIPT = re.compile(r"[\w.-]+\.(py|[mc]?js|ts|rb|pl|psgi|php|lua|exs|jar)")
 # A container of Docker, Podman, containerd or CRI-O, by its id, and one of LXC by its name.
 _CONTAINER = re.compile(r"(?<![0-9a-f])([0-9a-f]{64})(?![0-9a-f])|/lxc\.payload\.([\w.-]+)")
+# The first digits of a container's id that are shown, as `docker ps` does.
 _ID_SHOWN = 12
 
 

@@ -25,6 +25,8 @@ SYMBOLS, HASKELL = (b".strtab", LINKED), (b"\0hs_main\0", b"\0libHSrts")
 HEADER = struct.Struct("<40xQ10xHHH")
 SECTION = struct.Struct("<I20xQQ24x")
 MAGIC = b"\x7fELF\x02\x01"
+# The most that is read of a program, which may be damaged or huge: bytes of the names of sections, sections,
+# bytes of the list of Go's modules, and bytes of another section that is searched for names.
 NAMES_MOST, SECTIONS_MOST, MODULES_MOST, LINKED_MOST = 1 << 16, 256, 1 << 20, 1 << 23
 
 
