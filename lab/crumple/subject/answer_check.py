@@ -18,6 +18,7 @@ from crumple.contract import ExpectSpec, RequestSpec
 from crumple.errors import NoAnswer, WrongAnswer
 from crumple.subject.workload import Value, Workload
 
+# Seconds that a server has for a whole answer, and for the connections of requests that are sent at once.
 LIMIT_S = 20.0
 # Long enough that the server reads the two segments separately.
 BETWEEN_SEGMENTS_S = 0.02

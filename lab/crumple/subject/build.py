@@ -27,6 +27,7 @@ from crumple.machine import guard
 from crumple.machine.leftovers import ScratchFolder
 from crumple.subject.server_toml import FILE, Requirement, ServerDescription, filled
 
+# Seconds after which a tool that is asked for its version is given up.
 ASK_S = 20.0
 # Where ./crumple puts tools that the system lacks.
 FETCHED = project.PACKAGE.parents[1] / ".bootstrap"
@@ -221,6 +222,7 @@ def _parts(version: str) -> tuple[int, ...]:
     return tuple(parts)
 
 
+# Seconds after which a command of a build is given up.
 LIMIT_S = 900.0
 # How often a build looks whether it is to stop, and the event of one that nothing stops.
 LOOK_EVERY_S = 0.2

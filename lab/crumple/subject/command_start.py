@@ -18,7 +18,7 @@ from crumple.subject import servers
 from crumple.subject.servers import StartedServer
 
 PORT = "{port}"
-# What it wrote is shown up to this many characters.
+# The most characters that are shown of the last line it wrote.
 WROTE_MAX = 300
 LISTENS = "let it listen on the port that {port} in the command, or PORT in its environment, stands for"
 

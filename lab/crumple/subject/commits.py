@@ -13,6 +13,7 @@ from pathlib import Path
 from crumple.errors import CrumpleError, UsageError
 from crumple.machine.leftovers import ScratchFolder
 
+# Seconds after which a command of git is given up.
 LIMIT_S = 300.0
 _TREE = "tree"
 # A hook, or a git alias, that starts crumple sets these, and they would name another repository.

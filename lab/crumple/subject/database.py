@@ -25,8 +25,11 @@ from crumple.subject.database_process import SERVERS_USER, DatabaseProcess, runn
 from crumple.subject.tables import Counters
 
 URL_FORM = "write mysql://USER:PASSWORD@HOST:PORT/NAME"
+# The port of MySQL and MariaDB, for a URL that has none.
 DEFAULT_PORT = 3306
+# Seconds after which the counters are taken as they are, although they still change.
 SETTLED_S = 2.0
+# Seconds between two readings of the counters; they have settled when two are the same.
 POLL_S = 0.05
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 PRIVATE = "private"

@@ -41,6 +41,7 @@ SYSTEM_TABLES = tuple(
     for name in ("mysql", "mariadb")
 )
 UNPRIVILEGED = ("mysql", "nobody")
+# Seconds after which the making of the files of a database is given up.
 MAKE_S = 120.0
 REDO_LOG = "--innodb-log-file-size=8M"
 # One command under the guard, so that a lab that is killed meanwhile leaves nothing behind.
@@ -152,8 +153,11 @@ def _unprivileged() -> str:
 
 SERVERS_USER = "crumple"
 LAB_USER = "crumple_lab"
+# How many ports are tried, since another program may take one after it was found free.
 PORTS_TRIED = 3
+# Seconds within which a database must accept a connection.
 LIMIT_S = 60.0
+# Seconds between two attempts to connect to it.
 POLL_S = 0.02
 
 # Small buffers for small tables, no query cache, and nothing that wakes up by itself while a load runs.

@@ -29,6 +29,7 @@ from crumple.subject.workload import Workload
 if TYPE_CHECKING:
     from crumple.subject.database import Database
 
+# The rounds of the fixed work, which together take some milliseconds.
 ROUNDS = 100_000
 # The shortest of several tries counts: a disturbance only makes one longer.
 TRIES = 5
@@ -67,13 +68,16 @@ class MachineSpeed:
         return ratio if ratio >= STEADY else 1.0
 
 
+# The number of requests that are sent at once to see whether each holds a thread or a process.
 REQUESTS = 64
+# Seconds between two counts of processes and threads, several of which must fall into a wait.
 SAMPLE_S = 0.01
-# If this share of the requests waited at once, no pool limited them.
+# The smallest share of the requests that must wait at once for no pool to have limited them.
 NEARLY_ALL = 0.9
-# A request that took this many times the wait was queued: behind one other it takes twice the wait.
+# The multiple of the wait from which on a request was queued: behind one other it takes twice the wait.
 QUEUED = 1.8
-# If so many requests per thread waited at once, none of them held a thread.
+# The number of requests per thread that must wait at once for none of them to hold a thread: no thread can
+# hold two.
 UNHELD = 2
 # Processes beside the server's own: the primary of a cluster, and a shell that started it.
 BESIDES = 2
@@ -181,12 +185,17 @@ def count(pids: Pids) -> Tree:
 
 # Workload → the parameter that makes it wait.
 WAITS = {"hello": "delay_ms", "mix": "wait_ms"}
+# The wait that a request asks for, in ms: long beside EARLY_MS.
 WAIT_MS = 120
-# Timers may fire up to a tick early.
+# The time in ms by which an answer may come before the wait is over, since timers may fire up to a tick
+# early.
 EARLY_MS = 2
 
 SPINS = {"mix": "spin_us"}
+# The CPU time in µs that a request asks for: long beside what the request itself costs.
 SPIN_US = 20_000
+# How many such requests are measured together, since the kernel counts CPU time in ticks, which are 10 ms as
+# a rule.
 SPUN_REQUESTS = 25
 # The share by which CPU time may differ from what was asked. A request itself costs some tenths of a
 # millisecond, a busy sibling core a lot more.

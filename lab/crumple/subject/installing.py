@@ -27,12 +27,15 @@ from crumple.subject.build import Lack
 from crumple.subject.server_toml import ServerDescription
 from crumple.subject.workload import Workload
 
+# Seconds after which a command that installs is given up.
 INSTALL_S = 1800.0
 # Set by the launcher if it has just refreshed the package lists.
 FRESH = "CRUMPLE_LISTS_ARE_FRESH"
 # How long apt-get waits for another one that installs at the same time; by itself it would fail at once.
 OTHERS_S = 600
+# The most lines of a failed command that are shown: its last ones.
 TAIL_LINES = 8
+# Seconds between two lines that say that something still goes on.
 SAY_EVERY_S = 10.0
 
 # Debian runs this program to ask whether a package may start its service; exit code 101 means no.

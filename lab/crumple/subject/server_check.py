@@ -24,6 +24,7 @@ from crumple.subject.workload import PLACEHOLDER, Parameter, Value, Workload
 
 Parameters = Mapping[str, Value]
 
+# The values that are tried of each number besides its least, as far as it may have them.
 SMALL = (3, 100)
 # Several parameters at once, and answers that need more than one write.
 MORE: dict[str, tuple[Parameters, ...]] = {
@@ -81,11 +82,15 @@ CheckResult = Literal["right", "wrong", "skipped"]
 
 HTTP = "HTTP"
 MODEL = "model"
+# The connections that are opened at once, and those of the load.
 CONNECTIONS = 64
+# The requests that are sent one after the other on a connection that is kept open.
 ON_ONE_CONNECTION = 20
+# Seconds that the load takes.
 LOAD_S = 1.0
-# On a busy machine a load may be over before its first request is; then it is repeated, each time longer.
+# The factors by which the load is then longer. On a busy machine it may be over before its first request is.
 LONGER = (4, 16)
+# Seconds after which a connect or a request of the load is given up.
 REQUEST_S = 20.0
 # The model is wrong only if each of these waits contradicts it: on a busy machine one may do so by chance.
 WAITS_S = (0.2, 0.4, 0.8)

@@ -36,7 +36,9 @@ from crumple.subject.server_toml import ServerDescription, Setting, filled
 
 HASH_FILE = "hash.bin"
 FILES_FOLDER = "files"
+# Seconds that a server has to remove the files that were in use when a load ended.
 SETTLED_S = 2.0
+# Seconds between two counts of these files.
 POLL_S = 0.02
 
 
@@ -99,6 +101,7 @@ def _count(folder: Path) -> int:
         return 0
 
 
+# How many ports are tried, since another program may take one after it was found free.
 PORTS_TRIED = 3
 
 

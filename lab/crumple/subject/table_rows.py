@@ -31,6 +31,7 @@ CREATE TABLE wp_options (
   KEY autoload (autoload)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4
 """
+# The cached values in the table of options, none of which is loaded with the settings.
 TRANSIENTS = 160
 EPOCH_S = 1_767_225_600  # the first second of 2026
 Php = bool | int | str | dict[str | int, "Php"] | list["Php"]
@@ -318,6 +319,7 @@ CREATE TABLE books (
   pages int NOT NULL
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4
 """
+# The rows of the table of books.
 BOOKS = 1000
 
 FORMS = (

@@ -58,6 +58,7 @@ def problems(
 
 
 SCHEMA = "crumple"
+# The error code of MySQL and MariaDB for a table that does not exist (ER_NO_SUCH_TABLE).
 NO_SUCH_TABLE = 1146
 
 

@@ -24,6 +24,7 @@ from crumple.contract_base import Frozen
 from crumple.errors import FileInvalid, Problem, UsageError
 from crumple.subject.table_rows import TableRows, books, wp_options
 
+# The SHA-256 digests, of 32 bytes each, that make up the file of the workload `hash`: 64 KiB.
 HASH_BLOCKS = 2048
 
 
@@ -33,6 +34,7 @@ def hash_content() -> bytes:
     return b"".join(hashlib.sha256(b"crumple %d" % number).digest() for number in range(HASH_BLOCKS))
 
 
+# The bytes of a wrong body that an error shows, from where it differs.
 SHOWN_BYTES = 24
 
 
