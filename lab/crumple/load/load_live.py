@@ -30,10 +30,12 @@ WINDOW_S = 600.0
 LINE_EVERY_S = 5.0
 # Seconds between two drawings on a terminal, at least.
 REDRAWN_EVERY_S = 0.25
-# A line of progress comes on the second, or up to this part of a second before it.
+# The part of a second by which a line of progress may be early: a line of the engine that comes a little
+# before its time is shown, instead of the one after it.
 _EARLY_S = 0.1
-# Rows of each of the two plots, and columns left of it for the ends of its axis.
+# The rows of each of the two plots.
 _PLOT_ROWS = 4
+# The columns left of a plot, for the labels of its axis.
 _LABEL_COLUMNS = 12
 # The vertical axis ends at one of these, times a power of ten.
 _STEPS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)

@@ -13,8 +13,9 @@ from crumple.load.load_flags import EngineFlags
 from crumple.load.target import Resolved
 from crumple.machine import process_tree
 
-# Seconds after which an attempt to connect is given up, and then a request, if no flag says otherwise.
+# Seconds after which an attempt to connect is given up, unless a flag says otherwise.
 CONNECT_S = 5.0
+# Seconds after which a request is given up, unless a flag says otherwise.
 REQUEST_S = 20.0
 # The kernel gives no process a higher number (proc_sys_kernel(5), pid_max).
 PID_MAX = 1 << 22

@@ -15,12 +15,15 @@ NUMBER = r"[0-9]+(?:\.[0-9]+)?[km]?"
 _DIGITS_MAX = 300
 _SIGNED = re.compile(f"-?{NUMBER}")
 UNITS_S = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-# The engine's own limits, from engine/src/bounds.rs: seconds of a load, its requests,
-# connections and threads, and requests per second.
+# The engine's own limits, which are in engine/src/bounds.rs. The most seconds of a load.
 DURATION_MAX_S = 86_400.0
+# The most requests of a load.
 REQUESTS_MAX = 1_000_000_000_000
+# The most connections of a load.
 CONNECTIONS_MAX = 4_000_000
+# The most threads of the engine.
 THREADS_MAX = 1_024
+# The lowest and the highest rate, in requests per second.
 RATE_MIN_PER_S, RATE_MAX_PER_S = 1e-6, 10_000_000.0
 _DECIMAL = re.compile(r"\d+(?:\.\d+)?")
 _BETWEEN = re.compile(r"(?<=[a-zµ])\s+(?=\d)")

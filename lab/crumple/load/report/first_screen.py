@@ -28,10 +28,15 @@ from crumple.machine import capacity
 from crumple.record.stages import Budget
 from crumple.words import cause_sentences
 
+# The quantiles in the row of the load: the usual request, and the slowest in a hundred.
 QUANTILES = (0.5, 0.99)
+# The most kinds of unexpected answers that are listed: this screen is to be short, and `crumple show` has
+# more.
 UNEXPECTED_MAX = 2
+# The blanks between a command and what it is for.
 GAP = 2
-# The usual objective of `crumple find`, in ms. A request alone takes no more than this share of a limit.
+# The usual limit of `crumple find`, in ms; and the largest share of a limit that a request alone may take,
+# since it is to keep the limit by far.
 OBJECTIVE_MS, OBJECTIVE_SHARE = 250.0, 0.25
 
 

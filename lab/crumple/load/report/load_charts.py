@@ -24,6 +24,8 @@ from crumple.words import quantile_chart, time_chart
 
 # A page does not have enough pixels for more.
 INTERVALS_MAX = 900
+# The lengths in seconds to which intervals are merged, tried from the shortest until half of the intervals
+# have enough answers for the percentile.
 _MERGED_S = (1, 2, 5, 10, 30, 60, 300)
 
 Row = dict[str, Any]
@@ -154,7 +156,9 @@ def _step(points: int) -> int:
     return max(1, -(-points // INTERVALS_MAX))
 
 
+# The heights of charts in pixels: of times and outcomes, of what the server used, and of connections.
 HIGH_PX, MIDDLE_PX, LOW_PX = 220, 150, 80
+# The number of bars in the histogram of response times.
 BINS = 60
 # From the style sheet's palette, whose colours have the names of language families.
 BLUE, ORANGE, GREEN = (theme.FAMILIES[name] for name in ("go", "java", "javascript"))

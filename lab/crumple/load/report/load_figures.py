@@ -16,7 +16,9 @@ from crumple.record.failures import Unexpected
 from crumple.record.histogram import Times
 from crumple.stats import averages
 
+# The quantiles of times that a load reports, as far as there are enough samples for each.
 QUANTILES = (0.5, 0.75, 0.9, 0.99, 0.999)
+# Nanoseconds in a second.
 SECOND_NS = 1e9
 # The ends of a drawn histogram are at least a factor of 2 apart; a narrower one would show its own buckets.
 _NARROWEST = 2.0

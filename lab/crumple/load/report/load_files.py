@@ -11,6 +11,7 @@ from crumple.record import histogram
 from crumple.words import answer_sentences as answers
 
 LEGEND = '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
+# The quantiles that have a column in the CSV file of requests.
 _CSV_QUANTILES = (0.5, 0.99)
 # In the CSV these columns of the series say that they are response times.
 _COLUMNS = {f"{which}_ns": f"response_time_{which}_ns" for which in ("p50", "p99", "max")}

@@ -20,6 +20,7 @@ from crumple.record.overload import overload
 from crumple.record.validity import Validity
 from crumple.words import lost_sentences
 
+# The version of the JSON of a load, by which a reader knows its fields.
 VERSION = 1
 # The kernel sends an unanswered SYN again after a second; half a percent allows for a histogram's buckets.
 _SYN_AGAIN_NS = 0.995 * SECOND_NS

@@ -47,12 +47,15 @@ if TYPE_CHECKING:
 # Which columns of a table are left out first if there is no room.
 _TIMES_LEFT_OUT = ("p75", "p90", "p99.9")
 _STEPS_LEFT_OUT = ("from", "p90", "max", "due")
-# From this width on, a row also explains which span its time measures.
+# The fewest columns of a screen on which a row also says which span its time measures; a narrower one has no
+# room for it.
 _EXPLAINED = 96
 _ROWS_OPEN = ("response_time", "service_time", "lateness")
 _ROWS_CLOSED = ("response_time",)
 _ROWS_FAILED = ("failed", "timed_out")
+# The quantiles in the row of each step of a load.
 _STEP_QUANTILES = (0.5, 0.9, 0.99)
+# The quantiles in the row of each request of a load.
 _REQUEST_QUANTILES = (0.5, 0.99)
 # A screen has a line for each of the six most frequent unexpected answers; the page and the JSON have all.
 UNEXPECTED_MAX = 6

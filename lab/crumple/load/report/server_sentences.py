@@ -9,9 +9,11 @@ if TYPE_CHECKING:
     from crumple.load.report.load_document import LoadDocument
     from crumple.observation.observed import WorkAlone
 
-# Of what is due in an overload, a smaller share that piles up, or is given up, is not worth a clause.
+# The largest share of what is due in an overload that may pile up, or be given up, without a clause that says
+# so.
 GROWS_SHARE_MIN = 0.01
-# Of a request alone, what is left when its parts are named is named from this share, and this time, on.
+# What is left of a request alone, when its parts are named, is named itself if it comes to at least this
+# share of the request, and to at least this time in seconds; a smaller rest is left out.
 REST_SHARE_MIN, REST_S_MIN = 0.1, 0.002
 
 
