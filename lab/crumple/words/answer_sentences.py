@@ -21,8 +21,9 @@ from crumple.drawing.terminal import shown, shown_lines
 from crumple.record import failures, reasons
 from crumple.record.failures import Unexpected
 
+# The most characters of a body that a sentence repeats.
 EXCERPT_MAX = 120
-# The engine keeps at most this much of a body.
+# The most bytes of a body that the engine keeps.
 KEPT_BYTES = 1024
 _CUT_OFF = ("closed-early", "reset", "timeout")
 # A body with a larger share of replaced characters is not text.
@@ -234,6 +235,7 @@ def _cut(said: str) -> str:
     return said if len(said) <= EXCERPT_MAX else f"{said[: EXCERPT_MAX - 1].rstrip()}…"
 
 
+# The most columns that an exchange fills on a terminal. A wider one is not filled.
 WIDTH_MAX = 160
 
 

@@ -13,6 +13,7 @@ from crumple.stats import averages
 
 # A curve has 80 points, evenly spaced on its logarithmic axis: one every few pixels.
 CURVE_POINTS = 80
+# The height of the chart in pixels.
 HIGH_PX = 220
 # The ends of a time axis are at least this ratio apart, as a narrower axis might have no tick.
 TIMES_RATIO_MIN = 3.0

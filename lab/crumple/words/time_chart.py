@@ -12,9 +12,11 @@ from crumple.drawing import theme
 from crumple.record.flow import WORDS, Name, StageTime
 from crumple.record.stages import Budget
 
+# In pixels, the height of a row, and of the bar in it.
 ROW_PX, BAR_PX = 34, 20
 # The width of an entry of the legend.
 ENTRY_PX = 165
+# Nanoseconds in a millisecond.
 MS_NS = 1e6
 # Waiting in front of the server is warm, what the server does is green and blue, the rest is grey.
 COLOURS: dict[Name, str] = {

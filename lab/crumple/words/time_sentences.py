@@ -9,8 +9,9 @@ if TYPE_CHECKING:
     from crumple.record.inside import Divided
     from crumple.record.stages import Budget, NoBudget
 
-# Parts that are named however little time they take, if they were found; the others from this share on.
+# Parts that are named however little time they take, if they were found.
 _OFTEN = ("not_accepted", "unread", "inside", "returning")
+# The share of all the time above which any other part is named.
 _NAMED_SHARE = 0.01
 
 
