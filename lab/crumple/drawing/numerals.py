@@ -15,7 +15,9 @@ _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:[nµm]?s|seconds|min|minutes|h|/s|%|[K
 ABSENT = "–"
 
 _FEW = {1: "one", 2: "two"}
+# The units of a time, each with its nanoseconds, the largest first.
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
+# The units of a size, each with its bytes, the largest first.
 _SIZES = ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
 
 
