@@ -9,6 +9,7 @@ from crumple.contract import HistogramRecord
 from crumple.record import histogram
 from crumple.record.histogram_codec import Cells
 
+# Nanoseconds in a millisecond, the unit of the times in the file.
 NS_PER_MS = 1e6
 # How often the distance to 100 % is divided between two halvings, as HdrHistogram's own tools do.
 TICKS_PER_HALF = 5
