@@ -17,6 +17,7 @@ from crumple.verdict.sides import Quantiles
 
 BLUE = theme.FAMILIES["go"]
 COLOURS = {"before": theme.MUTED, "after": BLUE}
+# In pixels, the height of the chart of response times, and of a row of the chart of breaking points.
 HIGH_PX, ROW_PX = 240, 26
 _ABOUT_QUANTILES = (
     "Response time by quantile, both axes logarithmic: a line for each start, or for each load or run where "

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 HEADINGS = ("experiment", "server", "metric", "after ÷ before", "seen above", "change")
 NUMBERS = ("after ÷ before", "seen above")
 SEEN_ABOVE = '"seen above": a change of more than that would have been seen in four cases of five.'
+# The version of the JSON of a comparison, by which a reader knows its fields.
 VERSION: Literal[2] = 2
 TONES: Mapping[ChangeWord, Tone] = {
     "slower": "bad",

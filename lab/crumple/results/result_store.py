@@ -17,7 +17,10 @@ from typing import Any
 from crumple.documents import result
 from crumple.errors import NotStored, NotWritable, StorageFull, UsageError
 
+# The most results without a name that the store keeps, and the most bytes of them all, so that it does not
+# grow with every command.
 RESULTS_MAX, BYTES_MAX = 500, 512 * 2**20
+# The most characters of a name, which is also that of a file.
 NAME_MAX = 100
 LAST = "last"
 # The JSON report of a run, as `crumple report` writes it, has no kind of its own.
