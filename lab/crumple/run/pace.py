@@ -15,6 +15,7 @@ from crumple.study.study_load import Until
 START_S = 0.5
 # The lab is assumed to take a second around a load, for checks and stopping, until that was measured.
 LAB_S = 1.0
+# Nanoseconds in a second.
 NS_PER_S = 1e9
 
 

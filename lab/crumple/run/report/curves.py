@@ -21,7 +21,9 @@ from crumple.run.report.view import ExperimentView, ServerView, StartView
 GAP_PX = 18
 # Pixels for the labels of a vertical axis that the panels of a row share, and of one that a panel has alone.
 AXIS_PX, OWN_AXIS_PX = 52, 34
+# Nanoseconds in a second.
 SECOND_NS = 1e9
+# The median. Points of a curve above it are left out if the engine was too late for them.
 MEDIAN = 0.5
 # Curves reach to a percentile of 99.9 at most: one in ten to the third is beyond it.
 _DEPTH = 3
