@@ -29,8 +29,10 @@ FIFTHS = 5
 LATE_BINS_MAX = 0.1
 # The length of a round is known from ten answers on.
 ROUNDS_MIN = 10
-# Losses in one bin may be chance. Three bins in a row that lose ten requests together are due to the server.
+# How many bins in a row must lose requests before the losses are due to the server: those in one bin may be
+# chance.
 LASTING_BINS = 3
+# The fewest requests that these bins must lose together.
 LOST_MIN = 10
 # In a ramp with a knee, rounds at its end take 1.1 times as long as on the plateau. Users would not notice
 # less.
