@@ -13,10 +13,14 @@ from typing import TypeVar
 
 Meant = TypeVar("Meant")
 
-# The exit codes beside 0, as docs/reference/command-line.md has them; 130 is what shells have for Ctrl-C.
+# The exit codes beside 0 are those of docs/reference/command-line.md. This one: the command is done, and the
+# answer is no; or something went wrong.
 EXIT_NO = 1
+# The usage was wrong, and nothing was started.
 EXIT_USAGE = 2
+# A server was lost, a load is not valid, or a trial of a study failed.
 EXIT_NOT_VALID = 3
+# Somebody ended the command: the code that shells have for Ctrl-C.
 EXIT_INTERRUPTED = 130
 
 

@@ -14,8 +14,9 @@ from crumple.errors import Interrupted
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # A key that is held down or hit twice sends several signals for one request. A signal is a second request if
-# it comes ONE_WISH_S after the one before, or HELD_DOWN_S after the first.
+# it comes ONE_WISH_S seconds or more after the one before,
 ONE_WISH_S = 1.0
+# or HELD_DOWN_S seconds or more after the first, since a key that is held down repeats without a pause.
 HELD_DOWN_S = 5.0
 
 

@@ -49,6 +49,7 @@ REMEDIES = {
 EITHER = "write a number, or text in quotes"
 # Where a value may have several types, pydantic reports an error for each, and appends the type to the place.
 BRANCHES = ("int", "float", "str")
+# The most letters of a value that an error repeats.
 SHOWN_MAX = 60
 
 
