@@ -18,12 +18,16 @@ from pathlib import Path
 from crumple import engine, project
 from crumple.asked.found import NotAnswered
 
+# How long a source has to answer, in seconds; one that takes longer is given up.
 LIMIT_S = 3.0
-# A thread dump of ten thousand threads has about this size.
+# The most bytes of an answer that are read: about the size of a thread dump of ten thousand threads.
 READ_MOST = 4 << 20
-# From SIGTERM to SIGKILL. A program that only reads loses nothing.
+# The time from SIGTERM to SIGKILL, in seconds: a moment is enough, since a program that only reads loses
+# nothing.
 GRACE_S = 0.2
+# How long the guard of a program has to end after that, in seconds, before it is killed as well.
 GONE_S = 2.0
+# How many bytes are read at a time: as many as a pipe of Linux holds.
 _PIECE = 1 << 16
 
 

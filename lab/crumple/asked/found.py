@@ -7,6 +7,7 @@ from crumple.drawing import terminal
 from crumple.observation.answers import AskedPart
 from crumple.observation.at_load import Peer
 
+# The most lines of evidence from one source, and the most characters of a line.
 EVIDENCE_MOST, LINE_MOST = 4, 160
 
 

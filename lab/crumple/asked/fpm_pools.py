@@ -9,6 +9,7 @@ from crumple.drawing import numerals
 from crumple.observation.answers import AskedPart
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
+# How deep files that include others are followed, so that files which include one another come to an end.
 _INCLUDED_DEEP = 3
 
 

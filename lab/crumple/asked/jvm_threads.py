@@ -58,6 +58,8 @@ _LIBRARIES = (
     "com.zaxxer.hikari.Hikari", "org.springframework.", "org.hibernate.", "org.postgresql.", "com.mysql.",
     "org.mariadb.",
 )  # fmt: skip
+# How many of the innermost frames say whether a thread is idle, reads or waits; those further out are its
+# callers.
 _DEEP = 12
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pymysql.connections import Connection
 
 NAME = "mysql"
+# The port at which MySQL and MariaDB listen unless they are configured otherwise.
 _PORT = 3306
 _LISTENERS = ("mysqld", "mariadbd")
 _OPTIONS_FILE = Path("~/.my.cnf")

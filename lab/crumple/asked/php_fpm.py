@@ -20,9 +20,12 @@ NAME = "php-fpm"
 read = fpm_pools.read
 _MASTER = re.compile(r"php-fpm: master process \((.+)\)")
 _CHILD = re.compile(r"php-fpm: pool (.+)")
-# Columns of /proc/net/unix and /proc/net/tcp.
+# Columns of /proc/net/unix, counted from 0: state, inode and path.
 _UNIX_STATE, _UNIX_INODE, _UNIX_PATH = 5, 6, 7
+# States of a Unix socket, as /proc/net/unix writes them.
 _CONNECTING, _CONNECTED = "02", "03"
+# Columns of /proc/net/tcp, counted from 0: local address, state and inode; and the state of an established
+# connection.
 _TCP_LOCAL, _TCP_STATE, _TCP_INODE, _ESTABLISHED = 1, 3, 9, "01"
 
 

@@ -11,6 +11,7 @@ from crumple.asked.found import AskedServer, NotAnswered
 
 NAME = "postgres"
 read = postgres_activity.read
+# The port at which PostgreSQL listens unless it is configured otherwise.
 _PORT = 5432
 _SOCKET = ".s.PGSQL."
 _LISTENERS = ("postgres", "postmaster")

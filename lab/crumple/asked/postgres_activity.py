@@ -10,6 +10,7 @@ from crumple.asked.found import SourceFinding
 from crumple.drawing import numerals
 from crumple.observation.answers import AskedPart
 
+# The most sessions that are listed, which bounds what the query costs the database.
 SESSIONS_MOST = 2000
 QUERY = (
     "SELECT pid, state, wait_event_type, wait_event,"

@@ -14,6 +14,7 @@ from crumple.machine import process_tree, runtimes
 NAME = "pprof"
 read = goroutines.read
 _GOROUTINES = "/debug/pprof/goroutine?debug=1"
+# The most ports of a server that are asked whether they serve pprof.
 PORTS_MOST = 4
 Addresses = tuple[tuple[str, int], ...]
 

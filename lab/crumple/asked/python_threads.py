@@ -30,7 +30,8 @@ _READS = (
 )  # fmt: skip
 # Code of Python itself and of installed packages.
 _LIBRARIES = ("/lib/python3", "site-packages/", "dist-packages/", "<frozen ")
-# A server that reads a request does so without code of the program.
+# How many of the innermost frames show code of the program if a thread works for it: a server that reads a
+# request does so without such code.
 _DEEP = 6
 
 

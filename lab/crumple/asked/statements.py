@@ -16,6 +16,7 @@ _ESCAPED = re.compile(r"'(?:[^'\\]|\\.|'')*(?:'|\\?$)", re.DOTALL)
 _DOUBLE = re.compile(r'"(?:[^"\\]|\\.|"")*(?:"|\\?$)', re.DOTALL)
 _NUMBERS = re.compile(r"(?<![\w$])[+-]?\d[\w.]*")
 _SECRET = re.compile(r"\b(password|identified|secret)\b.*", re.IGNORECASE | re.DOTALL)
+# The most characters of a statement that are shown.
 SHOWN_MOST = 100
 
 

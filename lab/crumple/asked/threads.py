@@ -24,7 +24,7 @@ WORDS: dict[Wait, str] = {
     "waits": "wait for something else",
 }
 PARTS: tuple[Wait, ...] = ("pooled", "gated", "receiving")
-# A pool has at least so many threads.
+# The least number of threads with one name that are called a pool.
 POOL_MIN = 2
 
 
