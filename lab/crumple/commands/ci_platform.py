@@ -9,7 +9,7 @@ from crumple.drawing import report_text, terminal
 from crumple.gate.condition import GLYPHS, TONES, Outcome
 from crumple.gate.job_report import JobReport
 
-# 100 columns hold every table of a report.
+# The width of a report in the log of a CI platform, in columns: every table of a report fits it.
 COLUMNS = 100
 SUMMARY = "GITHUB_STEP_SUMMARY"
 

@@ -14,13 +14,15 @@ import typer
 from crumple import streams
 from crumple.drawing import numerals
 
+# The narrowest and the widest help, in columns, whatever the width of the terminal.
 WIDTH_MIN, WIDTH_MAX = 40, 100
-# Where stdout is no terminal.
+# The width of the help, in columns, if stdout is not a terminal.
 WIDTH_DEFAULT = 80
-# A longer name has its meaning below it, not beside it.
+# The longest name, in columns, that has its meaning beside it; a longer one has it below.
 NAME_MAX = 26
-# If less is left beside the names, every meaning is below its name.
+# The fewest columns for meanings beside the names. If fewer are left, every meaning is below its name.
 MEANING_MIN = 30
+# How many blanks are before a name, between a name and its meaning, and before a meaning below its name.
 INDENT, GAP, BELOW = 2, 2, 8
 ARGUMENTS, OPTIONS = "Arguments", "Options"
 

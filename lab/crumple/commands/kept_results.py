@@ -24,11 +24,11 @@ from crumple.results.printed_documents import ListDocument, ResultRow
 from crumple.results.selection import RUN, StoredEntry
 
 VERBS = (*restored.KINDS, RUN)
-# A longer headline is cut; `show` has all of it.
+# The longest headline in a table, in characters: a longer one is cut, and `show` has all of it.
 HEADLINE_MAX = 72
-# On fewer columns a table would leave out what was asked, so each result has lines of its own.
+# The fewest columns of a table that shows what was asked. On fewer each result has lines of its own.
 TABLE_FROM = 100
-# Of which its headline has about so many.
+# About how many lines a headline has at most if each result has lines of its own.
 LINES_MAX = 3
 IF_REMEDY = "name a result of crumple diagnose"
 NOTHING = "nothing is stored yet; measure with: crumple load URL"

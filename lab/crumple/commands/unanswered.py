@@ -12,6 +12,7 @@ from crumple.words import answer_sentences, masked
 
 SEE = "see request and answer with --debug, or set --expect-status"
 LOG = "look at the server's log, or see its answer with --debug"
+# The lowest status of an error that the server blames on itself, so its log may say why.
 SERVER_ERRORS = 500
 STATUS_REMEDIES: dict[int, str] = {
     HTTPStatus.UNAUTHORIZED: "log in with -a USER:PASSWORD, or with -H 'Authorization: …'",
