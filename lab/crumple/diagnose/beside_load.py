@@ -10,7 +10,7 @@ from crumple.machine import bounds_of, connection_ends
 from crumple.observation.loaded import Beside
 from crumple.observation.observed import Observed
 
-# Fewer looks at the queue in front of the server tell nothing.
+# The fewest looks at the queue in front of the server that say something of it.
 LOOKS_MIN = 3
 
 

@@ -21,7 +21,8 @@ from crumple.find.report import find_sentences
 from crumple.limit.finding import Finding, Said
 from crumple.words import cause_sentences
 
-# About how long the steps before and after the search take, and to try a change.
+# About how long the steps before and after the search take, and how long it takes to try a change, in
+# seconds.
 BESIDE_S, TRY_S = 35.0, 30.0
 
 

@@ -52,15 +52,19 @@ from crumple.observation.server_facts import ServerFacts
 from crumple.record import stages
 from crumple.record.stages import Budget, NoBudget
 
-# The load at which the time is looked at: this share of the breaking point, or of the highest load that held.
+# The load at which it is seen where the time goes, as a share of the breaking point, or of the highest load
+# that held.
 BELOW_SHARE = 0.85
-# The first load: so many connections, for so long, or for so many times as long as a request takes alone.
-# Where one takes longer than this, nothing is known in time for a first answer.
+# The first load: its connections, its warm-up and its length in seconds, and its length in response times of
+# a request alone if that is longer. FIRST_ALONE_S_MAX: the longest response time alone, in seconds, with
+# which a first load is put on; with a longer one nothing would be known in time for a first answer.
 FIRST_CONNECTIONS, FIRST_WARM_S, FIRST_S, FIRST_ANSWERS, FIRST_ALONE_S_MAX = 32, 0.5, 1.5, 4.0, 1.0
 
-# Light requests beside the load beyond the limit, so few that they are hardly a load of their own.
+# The rate of the light requests beside the load beyond the limit: low, so that they are hardly a load of
+# their own.
 LIGHT_PER_S = 8.0
-# A server that hangs may answer again when what it waits for times out: pools of connections wait for 30 s.
+# How long a server that hangs is waited for, in seconds. It may answer again when what it waits for times
+# out: pools of connections wait for 30 s.
 ANSWERS_AGAIN_S = 45.0
 
 

@@ -9,15 +9,19 @@ from crumple.observation.server_facts import ServerFacts
 from crumple.observation.unknown import Unknown
 from crumple.record import flow
 
-# Beyond its limit the server is loaded with this many times the connections that it had in flight below it,
-# and with no fewer than the least.
+# Beyond its limit the server is loaded with a multiple of the connections that it had in flight below it,
+# BEYOND_FACTOR, and with BEYOND_MIN connections at least.
 BEYOND_FACTOR, BEYOND_MIN = 4.0, 64
+# The shortest time, in seconds, for which the server is looked at under a load.
 LOOK_S = 5.0
-# A request that takes long alone is watched for this many times as long, but not for longer than this.
+# For how many response times of a request alone the server is looked at if one takes long, and for how many
+# seconds at most.
 LOOK_ANSWERS, LOOK_S_MAX = 3.0, 15.0
-# A load is divided by stages if it lasts for so many response times; beyond a limit they vary by some.
+# For how many response times a load must last to be divided by stages. A fifth more than the division needs,
+# as response times vary beyond a limit.
 DIVIDED_TIMES = 1.2 * flow.BATCHES_MIN * flow.BATCH_RESPONSE_TIMES
-# Beyond its breaking point a server may answer so many times what it held below it.
+# How much more than below its breaking point a server may answer beyond it, as a factor. Within it, the
+# longest look may be enough to divide the response time.
 MAY_BE_ENOUGH = 1.5
 
 

@@ -30,37 +30,55 @@ from crumple.observation.outcome import IN_FLIGHT_MOST
 from crumple.observation.unknown import Unknown
 from crumple.record.disturbance import disturbance
 
-# Requests sent one after the other: so many, within this time.
+# The most requests that are sent one after the other, and the time within which they are, in seconds.
 ALONE_REQUESTS, ALONE_WITHIN_S = 50, 1.2
-# Of a server that has answered none of them by then, fewer within a longer time.
+# The number and the time for a server that has answered none of these: fewer requests, within more seconds.
 SLOW_REQUESTS, SLOW_WITHIN_S = 3, 12.0
-# Of a server that answers some far later than others, as many within a longer time.
+# The time, in seconds, for a server that answers some of these far later than others.
 UNEVEN_WITHIN_S = 5.0
-# The first requests of a connection and of a server that has just started take longer.
+# How many requests come first and do not count: those take longer on a new connection, and if the server has
+# just started.
 ALONE_FIRST = 3
+# How many idle connections are held, to see whether the server adds a process or thread for each.
 IDLE_CONNECTIONS = 24
-# Processes or threads for idle connections may be made one by one, until none was added for so long.
+# Processes or threads for idle connections may be made one by one. How long none must have been added to be
+# the last, how long that is waited for at most, and the time from look to look, in seconds.
 STEADY_S, GROWING_S_MAX, LOOK_S = 1.2, 4.0, 0.05
+# The most requests that are sent while idle connections are held, and the time within which they are, in
+# seconds: they show whether the server still answers.
 BESIDE_IDLE_REQUESTS, BESIDE_IDLE_S = 3, 1.5
-# Connections that ask for what waits: first a few, then many, if the server had all of the few waiting.
+# How many connections ask for what waits: first a few, then many, if the server had all of the few waiting.
 WAITING_CONNECTIONS = (32, IN_FLIGHT_MOST)
+# The least number of connections that ask for what computes.
 COMPUTING_CONNECTIONS = 16
-# On a machine of many cores more requests compute than it has cores.
+# How many connections for each core ask for what computes, if these are more: all cores of a large machine
+# have work then.
 PER_CORE = 4
+# How long the server is looked at while nobody asks it, in seconds.
 REST_S = 0.6
-# Connections are listed about once a second.
+# How long it is looked at whom the server waits for at rest, in seconds, and how often that is tried:
+# connections are listed about once a second.
 ASKS_S, ASKS_TRIES = 2.0, 2
-# A user begins at any time within the first pause. In the first seconds of ten hours hardly any does.
+# The pause of a user who is to send nothing, in seconds. A user begins at any time within the first pause,
+# and in the first seconds of ten hours hardly any does.
 PAUSE_S = 36_000.0
+# How long a load of what waits or computes is put on before it is measured, and how long it is measured, in
+# seconds.
 WARM_S, MEASURED_S = 0.5, 1.5
-# Requests in flight in the loads of experiments: no fewer than the first, and this multiple of those inside.
+# Requests in flight in the loads of experiments: the least number, and the multiple of those inside, so that
+# some wait.
 EXPERIMENT_CONNECTIONS, QUEUED_TIMES = 32, 1.5
-# A server that adds threads while it is loaded is loaded for longer.
+# WARM_S and MEASURED_S for a server that adds threads while it is loaded: longer, so that it has them when it
+# is measured.
 GROWING_WARM_S, GROWING_MEASURED_S = 6.0, 2.0
-# If so much time has passed before memory is looked at, the first answer comes before it.
+# The longest that an observation may have taken, in seconds, for memory to be looked at before the first
+# answer is given. After that the first answer comes first.
 LATE_S = 7.0
+# How long the server is waited for after a load, in seconds, besides the time for what it has taken in; and
+# the multiple of its mean response time at first within which it answers a light request then.
 SETTLE_S, SETTLED_FACTOR = 5.0, 3.0
-# After a load the server may work for longer on requests that it has taken in, but is waited for no longer.
+# The longest that a server is waited for after a load, in seconds. It may work on what it has taken in for
+# longer.
 SETTLE_S_MAX = 12.0
 
 

@@ -13,7 +13,7 @@ from crumple.machine import capacity, facts
 from crumple.record.loss import Lost
 from crumple.words import lost_sentences
 
-# One light request has this long, since the server may still work on a load.
+# How long one light request may take, in seconds: many seconds, since the server may still work on a load.
 WITHIN_S = 10.0
 
 

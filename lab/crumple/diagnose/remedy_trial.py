@@ -23,9 +23,10 @@ from crumple.limit.finding import Said
 from crumple.limit.remedy import BeforeAndAfter, Remedy, compared
 from crumple.observation.server_facts import ServerFacts
 
-# For so long each of the loads that compare is measured, at least, and the changed server is looked at.
+# The shortest of the loads that are compared, and how long the changed server is looked at, in seconds.
 LOAD_S, LOOK_S = 1.5, 3.0
-# A server that has just started is loaded again and again until it gains no more than this share by it.
+# A server that has just started is loaded until a further load raises its throughput by no more than
+# GAINS_SHARE, and at most WARMING_LOADS times.
 GAINS_SHARE, WARMING_LOADS = 0.05, 6
 
 

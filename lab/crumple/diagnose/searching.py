@@ -21,6 +21,8 @@ from crumple.record import validity
 from crumple.record.disturbance import disturbance
 from crumple.record.validity import Validity
 
+# The budget of the search in a diagnosis and the warm-up before it, in seconds: a third and a quarter of what
+# is usual in `crumple find`.
 SEARCH_S, SEARCH_WARM_UP_S = 30.0, 0.5
 
 CeilingOf = Callable[[TrialRecord], Ceiling | None]

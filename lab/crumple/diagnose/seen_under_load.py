@@ -13,7 +13,8 @@ from crumple.record import histogram, windows
 from crumple.record.disturbance import disturbance
 from crumple.stats import student
 
-# A tree has grown over the last half of a load if it has more than this share and this number more.
+# A tree has grown over the last half of a load if its size rose by more than GREW_SHARE of it and by more
+# than GREW_MIN.
 GREW_SHARE, GREW_MIN = 0.05, 1
 
 

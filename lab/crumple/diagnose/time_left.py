@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-# A diagnosis takes no longer, but for the search of the breaking point and the start of the server.
+# The longest diagnosis, in seconds, without the search of the breaking point and the start of the server.
 LASTS_S_MAX = 90.0
 
 Part = Literal[
@@ -21,8 +21,8 @@ Part = Literal[
     "one request at a time, once more",
     "512 connections beyond the limit",
 ]
-# A part is begun if so many seconds are left: those that it takes at most, and those of the parts that tell
-# more.
+# How many seconds must be left to begin a part: what it takes at most, and what the more important parts
+# after it take.
 NEEDS_S: dict[Part, float] = {
     "what a connection takes in memory": 60.0,
     "3 requests in 12 s, where none was answered in 1.2 s": 45.0,
@@ -32,9 +32,9 @@ NEEDS_S: dict[Part, float] = {
     "one request at a time, once more": 20.0,
     "512 connections beyond the limit": 8.0,
 }
-# Waiting until the server has done what it was asked ends when no more than this is left.
+# How many seconds must be left to wait until the server has done what it was asked.
 SETTLED_NEEDS_S = 30.0
-# Of a load that is looked at: for its warm-up, and to measure what a switch costs.
+# What a load that is looked at takes besides, in seconds: its warm-up, and measuring what a switch costs.
 LOOK_NEEDS_S = 3.0
 
 

@@ -8,6 +8,7 @@ from crumple.limit.what_if import PARTS, Changes, Part
 from crumple.load import typed_values
 
 EXAMPLE = "write --if workers=16, --if connections=20, --if cores=4 or --if dependency=5ms"
+# The largest number that --if takes; what is meant are numbers of workers, connections or cores.
 NUMBERS_MOST = 1_000_000
 
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from crumple.drawing.page import BoundChart
 
 
+# The version of this kind of document.
 VERSION: Literal[1] = 1
 
 

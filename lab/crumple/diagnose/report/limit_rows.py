@@ -50,11 +50,14 @@ UNCHANGED = {
     "one_core": "one core serves as much as all",
     "one_thread": "it serves as much with its busiest thread stopped",
 }
-# A rival that was as probable before an experiment, and is less so after it, was refuted by it.
+# A rival is called refuted by an experiment if its probability was at least BEFORE without it, and is less
+# than AFTER with it.
 BEFORE, AFTER = 0.05, 0.02
-# Connections are held for longer than they are used if they wait for an answer for less than this share.
+# The largest share of the time for which a connection is held that it waits for an answer, if connections are
+# said to be held for longer than they are used.
 HELD_SHARE = 0.7
-# A share of the throughput that is nearer to all of it is unchanged.
+# The largest distance from the whole throughput at which the throughput is called unchanged, as a share of
+# it.
 NEAR_ALL = 0.07
 
 

@@ -10,9 +10,9 @@ from crumple.limit.what_if import Part
 from crumple.observation import peer_names
 from crumple.observation.server_facts import ServerFacts
 
-# By how much each part is changed, and for how many columns a gain of as much is drawn.
+# The share by which each part is changed, and the number of columns that stands for a gain of the same share.
 TENTH, COLUMNS = 0.1, 20
-# A smaller gain is none.
+# The least gain that is drawn, as a share; a smaller one is not called a gain.
 LEAST = 0.005
 # Less of these is more.
 LESS: tuple[Part, ...] = ("dependency", "cpu")
