@@ -10,7 +10,7 @@ from crumple import contract
 from crumple.experiment.bench import Bench
 from crumple.observation import loaded
 
-# Connections are read some twelve times a second.
+# How long the connections of the server are read, in seconds: some twelve times a second.
 FOR_S = 4.0
 
 

@@ -7,8 +7,8 @@ from crumple import contract
 from crumple.contract import RequestSpec, TrialRecord
 from crumple.experiment.subject import Subject
 
-# A load takes at least the first, and this multiple of a request alone, but not more than the last. Within
-# less, a window may hold the answers of one turn of a pool more or less.
+# The shortest load in seconds, its length as a multiple of a request alone, and the longest load in seconds.
+# In a shorter one a window may hold the answers of one turn of a pool more or less.
 LOAD_S, TURNS, LOAD_S_MAX = 0.6, 5, 6.0
 
 

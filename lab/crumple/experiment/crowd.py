@@ -26,14 +26,16 @@ from crumple.experiment.bench import Bench, answered_per_s
 from crumple.load.addresses import port_of
 from crumple.observation.outcome import Crowd, LoadPairs
 
-# This share of the places is held: the loss is then far beyond what differs between loads. More than the last
-# are not opened, as a server may allow few.
+# The share of the places that is held, with which the loss is far beyond what differs between loads; and the
+# most connections that are opened for it, as a server may allow few.
 SHARE, OTHERS_MAX = 0.25, 16
-# Requests that wait: this share of the throughput is left if they queue with the work.
+# The share of the throughput that is left to the work if requests that wait queue with it. It determines how
+# many of these are sent.
 LEFT_SHARE = 0.6
-# How long a request that waits takes alone is the mean of so many.
+# How many requests that wait are sent one at a time, to know how long they take alone on average, and the
+# time within which they are, in seconds.
 ALONE_REQUESTS, ALONE_WITHIN_S = 3, 5.0
-# They are sent before the work is, and still after it.
+# How long requests that wait are sent before the work is measured, and still are after it, in seconds.
 AROUND_S = 0.3
 
 

@@ -25,13 +25,14 @@ from crumple.machine import holding, process_tree
 from crumple.machine.holding import NotHeld
 from crumple.observation.outcome import Refused, Stopped
 
-# The dependency is stopped when requests of the load have gone through the server for so long.
+# How long requests of the load go through the server before the dependency is stopped, in seconds.
 RUNS_S = 0.4
-# By then the requests that the server had in hand have come to where they wait: so long, and this multiple of
-# a request alone. From then on nothing changes, so one reading tells what waits. They come at random times, a
-# second apart where the machine has many connections.
+# How long requests have to come to where they wait once the dependency is stopped: a time in seconds, and a
+# multiple of a request alone. After that nothing changes for LOOK_S seconds, so one reading shows what waits.
+# Readings come at random times, a second apart where the machine has many connections.
 GATHER_S, GATHER_TIMES, LOOK_S = 0.15, 2, 0.6
-# If none came, it is stopped once more. After a second whoever asks the dependency may give up.
+# How often the dependency is stopped at most, until a reading came within LOOK_S; and the longest that it may
+# be stopped, in seconds: after a second whoever asks it may give up.
 TRIES, STOPPED_S_MAX = 4, 1.0
 
 

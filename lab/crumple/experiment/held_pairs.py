@@ -14,12 +14,14 @@ from crumple.observation.outcome import LoadPairs, Refused
 
 # In which loads of a pair it is held. Which comes first changes: what drifts harms both alike.
 PAIRS = ((False, True), (True, False)) * 2
-# The connections of the load are open by then: a server of which the thread that accepts them is stopped
-# answers nothing, whatever limits it.
+# The time by which the connections of the load are open, in seconds. Before it a server whose accepting
+# thread is stopped answers nothing, whatever limits it.
 OPENED_S = 0.1
-# The warm-up is so much longer: it takes time to start the engine and the hold, and until what is held shows.
+# How much longer the warm-up is than in other experiments, in seconds: it takes time to start the engine and
+# the hold, and until the hold has an effect.
 BEGINS_S = 0.4
-# Where server or others keep all cores busy, that takes longer: it is tried again with as many times as long.
+# The factors by which the warm-up is longer in each try. If all cores are busy, it takes longer until the
+# hold begins.
 TIMES = (1, 2, 4)
 
 

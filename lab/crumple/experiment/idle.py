@@ -16,13 +16,16 @@ from http.client import HTTPException, HTTPResponse
 from crumple.contract import RequestSpec
 from crumple.experiment import request_bytes
 
-# Longer than the kernel waits before it sends a SYN again.
+# How long a connect may take, in seconds: longer than the kernel waits before it sends a SYN again.
 CONNECT_S = 1.5
-# A server that serves few connections at a time leaves the others without an answer: they wait no longer.
+# How long an answer is waited for, in seconds. A server that serves few connections at a time leaves the
+# others without one.
 ANSWER_S = 1.0
-# No more ask at once: this is no load yet, and with many a server may stand still.
+# The most connections that ask at a time: this is not meant to be a load, and with many a server may stand
+# still.
 AT_ONCE = 25
-# A connection that the server closes after its answer, though it did not say so, is closed by then.
+# How long it takes, in seconds, until a connection is closed that the server closes after its answer without
+# saying so.
 CLOSED_S = 0.1
 
 

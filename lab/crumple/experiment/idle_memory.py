@@ -9,10 +9,12 @@ from crumple.experiment import idle
 from crumple.machine import connection_ends, memory_of
 from crumple.observation.observed import MemoryStep, MemorySteps
 
-# The first step is left out of the slope.
+# How many steps of connections are held, and how many connections a step adds. The first step is left out of
+# the slope.
 STEPS, EACH = 6, 50
 NO_TIME = "the diagnosis took too long for it"
-# Memory has settled if two looks differ by less than this share.
+# The largest difference of two successive looks with which memory has settled, as a share of it; the time
+# between these looks, and how long that is waited for at most, in seconds.
 SETTLED_SHARE, LOOK_S, SETTLING_S_MAX = 0.002, 0.15, 1.2
 
 

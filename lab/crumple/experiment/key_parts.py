@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from crumple.contract import RequestSpec
 
-# With 32 in flight, 28 of these are different ones at a time, on average. A server may keep something for
-# each.
+# The number of different keys. With 32 in flight, 28 of these are different at a time, on average. It is
+# bounded since a server may keep something for each.
 KEYS = 128
 # Letters, digits and what ids are divided by; with a digit, as words have none.
 _ID = re.compile(r"(?=.*\d)[\w-]{6,}", re.ASCII)
@@ -29,7 +29,8 @@ _STANDARD = re.compile(
     r"expect|origin|referer|upgrade.*|sec-.*|forwarded|x-forwarded-.*|x-real-ip|traceparent|max-forwards",
     re.IGNORECASE,
 )
-# As many digits take the place of the end of an id: its length and its letters stay as they are.
+# How many digits take the place of the end of an id, whose length and letters stay as they are; and the least
+# number with that many digits.
 _DIGITS, _LEAST = 3, 100
 
 

@@ -17,14 +17,15 @@ from crumple.experiment.bench import Bench
 from crumple.observation.outcome import IN_FLIGHT_MOST, Ladder, LadderStep
 from crumple.record import windows
 
-# How many requests are in flight, step by step.
+# How many requests are in flight in each step.
 NUMBERS = (1, 2, 3, 4, 6, 8, 16, 64, IN_FLIGHT_MOST)
-# Where the throughput no longer rises, only these are put on as well: they show whether it falls.
+# The least number in flight that is also put on if the throughput no longer rises: such steps show whether it
+# falls.
 LARGE = 64
-# A step gains if its throughput is higher than the highest before by this share; after so many that did not,
-# it no longer rises.
+# The least rise of the throughput over its highest value so far, as a share of that, with which a step gains;
+# and the number of steps in a row without a gain after which the throughput no longer rises.
 GAINS_SHARE, FLAT_STEPS = 0.05, 2
-# What it takes to start the engine, and to see that the server has settled.
+# What a step takes besides its load, in seconds: to start the engine, and to see that the server has settled.
 BESIDE_S = 0.4
 
 

@@ -15,8 +15,10 @@ from crumple.experiment.bench import Bench
 from crumple.machine.process_tree import Tree
 from crumple.observation.outcome import Longer
 
-# A pool that adds a worker each second doubles within this, unless it has many.
+# How long the load lasts, in seconds: a pool that adds a worker each second doubles within it, unless it has
+# many.
 LASTS_S = 12.0
+# The part of the load at its beginning, and at its end, whose throughputs are compared.
 THIRD = 1 / 3
 
 

@@ -15,7 +15,8 @@ from crumple.experiment.bench import Bench
 from crumple.experiment.key_parts import KeyPart
 from crumple.observation.outcome import OtherKey
 
-# One at a time, before: do keys like this one exist, and does the request take as long?
+# How many requests with another key are sent one at a time before the load, and the time within which they
+# are, in seconds. They show whether other keys exist, and whether their requests take as long.
 ALONE_REQUESTS, ALONE_WITHIN_S = 20, 4.0
 
 

@@ -5,9 +5,9 @@ import time
 from crumple import contract
 from crumple.experiment.bench import Bench
 
-# A request of the work is answered within this multiple of what it takes alone, or within the least time:
-# then no queue is left. One that is light would not show a queue inside. The server is waited for no longer
-# than the last.
+# A request of the work shows that no queue is left if it is answered within SETTLED_FACTOR times what it
+# takes alone, or within LEAST_S. (A light one would not show a queue inside.) WITHIN_S: how long the server
+# is waited for at most. Both in seconds.
 SETTLED_FACTOR, LEAST_S, WITHIN_S = 3.0, 0.005, 5.0
 
 

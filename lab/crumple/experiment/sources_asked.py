@@ -19,7 +19,8 @@ from crumple.experiment.bench import Bench
 from crumple.observation.answers import Answers, SourceAnswer
 from crumple.observation.at_load import Peer
 
-# The requests have come to where they wait after this, and after this multiple of a request alone.
+# How long requests have to come to where they wait before sources are asked: a time in seconds, a multiple of
+# a request alone, and the longest in seconds.
 GATHER_S, GATHER_TIMES, GATHER_S_MAX = 0.5, 2, 6.0
 
 

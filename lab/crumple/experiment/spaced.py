@@ -14,9 +14,13 @@ from crumple.experiment.bench import Bench
 from crumple.observation import outcome
 from crumple.observation.outcome import LoadPairs
 
+# How many pairs are compared, how many requests of a pair come after a pause each, and how many come in turn.
 PAIRS, SPACED, IN_TURN = 4, 2, 6
-# The pause before a request, as a multiple of a response time: by then a limiter lets one pass.
+# The pause before a request, as a multiple of a response time, and the shortest pause in seconds: after it a
+# limiter lets a request pass.
 PAUSE_TIMES, PAUSE_S_MIN = 3.0, 0.05
+# The time within which the requests after one pause are answered, in seconds; those that are not by then are
+# not waited for.
 WITHIN_S = 5.0
 
 

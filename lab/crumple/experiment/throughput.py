@@ -7,9 +7,10 @@ from statistics import stdev
 from crumple.contract import TrialRecord
 from crumple.observation.outcome import SD_MIN, MeasuredRate
 
-# Batches whose rates give the error.
+# The number of batches of a load whose rates give the error of its throughput.
 BATCHES = 5
-# A window cuts the last answer anywhere, so half an answer more or less is not known.
+# How much of an answer may be missing in a window or be too much: its ends cut the first and the last
+# anywhere.
 CUT = 0.5
 
 
