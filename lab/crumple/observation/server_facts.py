@@ -11,7 +11,7 @@ from crumple.observation.observed import FailuresAlone, Observed
 from crumple.observation.parallelism import Parallelism
 from crumple.stats import shares
 
-# The relative error of what is counted at random instants, such as how many requests wait.
+# The relative error of what is counted at random instants: the number of requests that wait, for instance.
 COUNTED = 0.08
 # The error of the mean of n times is their standard deviation over the square root of n. The deviation of few
 # times may be small by chance, so it is taken for 0.3 of the mean at least.
