@@ -38,7 +38,8 @@ class CauseExperiment:
         return self.several or (self.name,)
 
 
-# Four pairs of loads, each a warm-up and five responses; steps of a ladder; requests with pauses and without.
+# About how long an experiment takes, in response times: four pairs of loads, each a warm-up and five
+# responses; the steps of a ladder; requests with pauses and without.
 IN_PAIRS, LADDER, SPACED = 48.0, 45.0, 60.0
 ALL: tuple[CauseExperiment, ...] = (
     CauseExperiment(

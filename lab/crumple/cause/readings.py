@@ -11,7 +11,7 @@ from crumple.machine import at_rest
 from crumple.observation import answers, garbage, peer_names, places
 from crumple.observation.server_facts import COUNTED, ServerFacts
 
-# The relative error of what the kernel adds up, such as CPU time.
+# The relative error of what the kernel adds up over a time: of CPU time, for instance.
 METERED = 0.02
 # The most requests inside a loop that does one after the other, on average over the looks.
 ONE_INSIDE = 1.5
