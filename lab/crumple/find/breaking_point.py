@@ -25,14 +25,16 @@ from crumple.find.seen import LEAST_S, Base, Judged, PartEvidence
 from crumple.stats import averages
 from crumple.stats.interval import CONFIDENCE, Interval
 
-# Slow answers come out of a queue if this share of them came in crowds, in levels this near to the edge.
+# The least share of slow answers in crowds with which slow answers come out of a queue; and how far from the
+# edge the levels lie that show it, as a factor.
 CROWDED_SHARE, NEAR = 0.4, 1.2
-# A server that answers this share of a load this far beyond the edge is slow for another reason than a queue.
+# The share of a load that a server answers if it keeps pace, and how far beyond the edge the load must be, as
+# a factor. If it does, slow answers have another reason than a queue.
 PACE_KEPT, FAR = 0.97, 1.2
-# A level that held this far beyond the interval, as a factor, contradicts it.
+# How far beyond the interval a level that held contradicts it, as a factor.
 HELD_FAR = 1.05
-# A sharp edge is searched on a grid of this step, as a logarithm, and is this wide; this share of the levels
-# says nothing of it.
+# The step of the grid on which a sharp edge is searched, and the edge's width, both as logarithms; and the
+# share of the levels that say nothing of the edge.
 EDGE_STEP, EDGE_WIDTH, EDGE_LAPSE = 0.002, 0.004, 0.04
 
 

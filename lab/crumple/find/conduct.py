@@ -32,27 +32,37 @@ from crumple.words import lost_sentences
 # The time a level takes besides measuring: the engine's start, its record, the server's recovery. BESIDE_S is
 # assumed at first; later it is the longest of the last BESIDE_OF levels.
 BESIDE_S, BESIDE_OF = 0.3, 3
-# The first guess of a rate: the answers per second that this many connections get in this time. The search
-# begins at GUESS_SHARE of it.
+# The first guess of a rate is made with GUESS_CONNECTIONS connections in GUESS_S seconds: it is the number of
+# answers per second that they get. The search begins at GUESS_SHARE of it.
 GUESS_CONNECTIONS, GUESS_S, GUESS_SHARE = 64, 1.0, 0.75
-# With a slow server the guess takes longer by this factor, but at most this share of the budget.
+# By which factor the guess takes longer if a slow server has answered nothing, and the largest share of the
+# budget that it may take.
 GUESS_LONGER, GUESS_BUDGET_SHARE = 4.0, 0.25
+# The number of connections at which the search begins if it goes by connections.
 FIRST_CONNECTIONS = 8
+# By which factor the load rises from level to level while all held. A rate begins near a guess, so its steps
+# are smaller.
 STEP_UP: dict[By, float] = {"rate": 1.6, "connections": 4.0}
+# The lowest rate that is tried, per second: one request in ten seconds.
 LOWEST_PER_S = 0.1
 # The variance of the gaps between requests over the square of their mean.
 VARIATION: dict[ArrivalKind, float] = {"poisson": 1.0, "even": 0.0}
-# A server has recovered when it answers one request about as fast as without a load. The search waits this
-# long for a server that answers. For one that does not answer it waits BACKLOGS times the time of its backlog
-# in addition; after that the server is lost.
+# How long the search waits for a server that answers, in seconds, until it answers one request about as fast
+# as without a load.
 RECOVERY_S_MAX = 5.0
+# For how many times the time of its backlog the search waits in addition for a server that does not answer;
+# after that the server is lost.
 BACKLOGS = 2.0
+# A server has recovered if it answers one request within CALM_FACTOR times the least median of levels that
+# held and of requests sent one by one, or within CALM_NS_MIN, in ns, if that is longer.
 CALM_NS_MIN, CALM_FACTOR = 10e6, 2.0
-# Once in a search, requests are sent one by one: up to CALM_REQUESTS within CALM_S. With a slow server this
-# may take as long as CALM_ANSWERS answers, within CALM_BUDGET_SHARE of the budget.
+# Once in a search, requests are sent one by one: at most CALM_REQUESTS within CALM_S seconds. A median takes
+# CALM_REQUESTS_MIN of them.
 CALM_REQUESTS, CALM_REQUESTS_MIN, CALM_S = 20, 3, 0.7
+# How long that may take with a slow server: the time of CALM_ANSWERS answers, within CALM_BUDGET_SHARE of the
+# budget.
 CALM_ANSWERS, CALM_BUDGET_SHARE = 6.0, 0.08
-# The number of requests in flight is steady after this many times the response time of one.
+# After how many response times the number of requests in flight is steady.
 SETTLE_ANSWERS = 4.0
 
 

@@ -48,11 +48,14 @@ from crumple.subject.build import Built
 from crumple.subject.server_toml import ServerDescription, Setting, Variant
 from crumple.subject.workload import Value, Workload
 
+# The usual budget of a search and the least one, in seconds: less has no room for a bracket.
 BUDGET_S, BUDGET_S_MIN = 90.0, 10.0
-# A level takes at most a fifth of the budget, and shows a queue beyond a limit only after several times the
-# limit. So the budget is at least this many times the limit.
+# The least budget, as a multiple of the limit of a response time: a level takes at most a fifth of the
+# budget, and shows a queue beyond a limit only after several times the limit.
 LIMITS_IN_BUDGET = 25.0
+# The usual warm-up of a start, in seconds.
 WARM_UP_S = 2.0
+# The most connections that a search by connections goes to unless the user names a number.
 CONNECTIONS_CLOSED_MAX = 10_000
 
 
@@ -185,7 +188,8 @@ def _question(flags: FindFlags, to: contract.Target | None, options: Options | N
 
 # Record → the engine's ceiling, if the validity of the record depends on it.
 CeilingOf = Callable[[TrialRecord], Ceiling | None]
-# Where the engine has cores of its own, it gets one of this many.
+# How many of the usable cores there are for each thread of the engine, if the server runs here: the others
+# are left to the server.
 CORES_PER_THREAD = 4
 
 

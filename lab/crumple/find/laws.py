@@ -20,17 +20,22 @@ from crumple import contract
 from crumple.find.seen import Base, PartEvidence
 from crumple.stats.shares import APART
 
-# How exactly the variance is known, as a logarithm. That of arrivals is known; that of the work is estimated
-# from some answers. The fewer requests fit into the limit, the less is a queue like a walk of small steps.
+# How exactly the variance is known, as a logarithm: that of arrivals; that of the work, which some answers
+# show; and what is added for a small queue, divided by the number of requests that fit into the limit. The
+# fewer fit, the less is a queue like a walk of small steps.
 _KNOWN_TO, _READ_TO, _SMALL = 0.15, 0.5, 1.5
+# The least variance of arrivals and work together, and the largest of the work alone, with which the law of
+# queues computes.
 VARIANCE_MIN, ANSWERS_VARIANCE_MAX = 0.05, 10.0
-# The share of the limit that has to remain for a queue, beside the response time without one.
+# The least share of the limit that has to be left for a queue, beside the response time without one.
 ROOM_SHARE_MIN = 0.2
-# The limit must have room for a queue of this many requests, or the wait is not a walk of small steps.
+# The fewest requests for which the limit has room in a queue: with fewer the wait is not a walk of small
+# steps.
 QUEUE_MIN = 12.0
-# A wait must stay beyond the limit for this long on average, or counting answers shows it better.
+# How long a wait stays beyond the limit on average, at least, in seconds. If it is shorter, counting answers
+# shows more.
 BEYOND_S_MIN = 0.05
-# Shares this factor or more from the limit, as odds, do not show how answers near the limit come.
+# How far from the limit a share is, as a factor of odds, if it does not show how answers near the limit come.
 FAR = 8.0
 
 

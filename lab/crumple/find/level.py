@@ -26,17 +26,20 @@ from crumple.record.limiter_course import Limiter
 from crumple.record.validity import Validity
 from crumple.stats import shares
 
-# A load does not last if its backlog grows by more than this share of what came due and by more than chance
-# moves it, even where a level of seconds is too short for its response times to show it. At the capacity
-# chance alone moves the backlog by the root of twice the requests.
+# The largest growth of a backlog with which a load lasts, as a share of what came due, and what chance may
+# add, as a multiple of the root of the number of requests: at the capacity chance alone moves the backlog by
+# the root of twice that number. A growth shows even where a level of seconds is too short for response times
+# to show it.
 GROWTH_SHARE_MAX, GROWTH_ROOTS = 0.005, 2.0
 # What must hold besides the objective.
 KEEPS_UP, ANSWERS = "keeps up", "answers"
-# A level that is judged as a whole is equally likely on either side of the breaking point.
+# The limit of a part that is judged as a whole: breaking and holding are equally likely there.
 WHOLE_LIMIT = 0.5
-# A time was missed by failures, not by slow answers, if this share of the requests that missed it failed.
+# The least share of failed requests among those that missed a time with which failures, and not slow answers,
+# are why.
 MOST_FAILED = 0.5
-# A level is short. With fewer readings than a longer load has, intervals are wider, and hold nearly as often.
+# The fewest readings in a level, which is short. Intervals are wider than with those of a longer load, and
+# hold nearly as often.
 READINGS_MIN = 15
 # The fewest answers from which a median and a variance are computed.
 BASE_ANSWERS_MIN = 20

@@ -17,14 +17,16 @@ from crumple.find.seen import LEAST_S, Base, Judged
 from crumple.load.objective import Objective
 from crumple.stats import shares
 
-# A level is planned for one LEVELS_IN_BUDGET-th of the budget where answers are many, and for at most one
-# LONGEST_IN_BUDGET-th where they are few.
+# The number of levels that fill the budget if answers are many, and the least number of levels if they are
+# few. A level is planned by them.
 LEVELS_IN_BUDGET, LONGEST_IN_BUDGET = 36, 10
+# The longest level, in seconds, however large the budget is.
 LEVEL_S_MAX = 30.0
 # A level lasts at least LIMITS_IN_LEVEL times the limit of a response time, and may last LIMITS_IN_LONGEST
-# times the limit, but at most this share of the budget.
+# times the limit, but at most LEVEL_SHARE_MAX of the budget.
 LIMITS_IN_LEVEL, LIMITS_IN_LONGEST, LEVEL_SHARE_MAX = 4.0, 8.0, 0.2
-# A load runs for this many times the limit before it is measured, within these bounds.
+# How long a load runs before it is measured: a multiple of the limit, and the shortest and longest time in
+# seconds.
 SETTLE_LIMITS, SETTLE_S_MIN, SETTLE_S_MAX = 4.0, 0.5, 1.0
 # The average length of levels, as a share of the length of one that holds.
 HELD_SHARE = 0.8
@@ -109,33 +111,41 @@ Purpose = Literal["bracket", "bisect", "repeat"]
 # its limit before the server; "budget": the time was over before there was a bracket.
 Ending = Literal["found", "never", "highest", "engine", "budget"]
 
-# Bisection ends when the interval with this probability is this narrow, as a logarithm.
+# Bisection ends when the interval that holds the breaking point with probability RESOLVED_SHARE is narrower
+# than RESOLUTION, as a logarithm.
 RESOLVED_SHARE, RESOLUTION = 0.9, 0.1
-# With several starts it may be coarser: each start bisects again, and their differences matter more.
+# The same with several starts. It is coarser: each start bisects again, and their differences matter more.
 RESOLUTION_STARTS = 0.25
+# The width of the bracket, as a logarithm, in which the engine's own limit is found, and the distance from it
+# at which a breaking point counts as beyond it.
 ENGINE_RESOLUTION = 0.03
-# After this many levels in a row with the same result the next load is this far beyond them, then farther.
+# After ALIKE levels in a row with the same result, the next load is STEP_BEYOND times beyond them, and then
+# farther: an outlier may have set the bracket.
 ALIKE, STEP_BEYOND = 5, 1.1
-# Repeats are drawn between these quantiles of where the breaking point may lie, in DRAWN_THERE of the cases,
-# or else of where levels say most.
+# The quantiles of where the breaking point may lie between which repeats are drawn, and the share of repeats
+# that are drawn there. The others are where levels show most.
 DRAWN_BETWEEN, DRAWN_THERE = (0.15, 0.85), 0.3
+# The fewest levels of a start before another start is made, and for which that one must have time.
 LEVELS_A_START = 3
-# The search ends early with an interval this narrow, from as many starts as a verdict needs.
+# The search ends early if its interval is narrower than NARROW_ENOUGH, as a share, and comes from
+# STARTS_ENOUGH starts, as many as a verdict needs.
 NARROW_ENOUGH, STARTS_ENOUGH = 0.015, 5
 # How far below the first load that broke the search goes before it ends with "never", as factors: at least
 # the former, and at most the latter where levels at such low loads can still show whether the server breaks.
 FAR_BELOW, FARTHEST_BELOW = 16.0, 64.0
-# Once this many levels held, steps up are squared, since the first guess was far too low.
+# After how many levels that held steps up are squared: the first guess was far too low then.
 GUESS_TRUSTED = 3
-# A level that was limited is tried again: a single one may come from a short stall of the machine.
+# How often a level that was limited is tried, at least: a single one may come from a short stall of the
+# machine.
 LIMITED_MIN = 2
-# At the end it is tried this often in all before it counts as the engine's own limit.
+# How often it is tried in all at the end before it counts as the engine's own limit.
 LOOKS_MAX = 4
-# Plan for this many times the answers needed: near the edge, and by chance, a decision takes more of them.
+# How many times the answers needed are planned for: near the edge, and by chance, a decision takes more of
+# them.
 ANSWERS_SPARE = 2.0
-# The last level may have less time than planned, but at least this share of it.
+# The least share of its planned time with which the last level is still run.
 SHORTENED_MIN = 0.4
-# Where a queue reaches its balance within seconds, a level that holds lasts for this many times that.
+# How long a level that holds lasts if a queue reaches its balance within seconds, as a multiple of that time.
 BALANCES = 6.0
 
 

@@ -12,15 +12,17 @@ from typing import Literal, NamedTuple
 
 from crumple.stats.shares import AnswerCount
 
-# In a crowd at least this share of the answers is slow, and at least this many.
+# The least share of answers in a crowd that are slow, and the fewest slow answers of a crowd.
 CROWDED_SHARE, CROWD_MIN = 0.5, 4
-# Slow answers with one cause lie within this time, or twice their limit. A block is that long, and longer if
-# it would have fewer known answers on average. The number of slow answers varies from block to block.
+# The shortest time, in seconds and in limits, within which slow answers with one cause lie, and the fewest
+# known answers that a block has on average. A block is long enough for both. The number of slow answers
+# varies from block to block.
 BLOCK_S, BLOCK_LIMITS, BLOCK_KNOWN_MIN = 0.5, 2.0, 10.0
-# If their number varies by no more than this from block to block, over at least so many blocks of at least a
-# tick, each slow answer is an occasion. (With one answer per block the number never varies by more.)
+# The largest variance from block to block, as a multiple of that of independent answers, with which each slow
+# answer is an occasion; and the fewest blocks, of a tick at least, that show it. (With one answer per block
+# the number never varies by more.)
 EVEN_EXCESS_MAX, EVEN_BLOCKS_MIN = 1.5, 10
-# The server's pace is read from crowds that have this many ticks besides their first and last.
+# The fewest ticks of crowds, besides their first and last, from which the server's pace is read.
 PACE_TICKS_MIN = 3
 
 
@@ -245,8 +247,10 @@ def _began_s(ticks: Sequence[Tick], place: int) -> float:
 # "limited": the level measured the engine or its limits, and says nothing of the server.
 LevelOutcome = Literal["held", "broke", "undecided", "limited"]
 
-# A shorter level covers too little of the server's behaviour over time, however many answers it has.
+# The shortest level, in seconds: a shorter one covers too little of the server's behaviour over time, however
+# many answers it has.
 LEAST_S = 1.0
+# The number of answers from which on a single one against a part may be chance.
 FEW = 5
 
 

@@ -18,12 +18,14 @@ from crumple.load.objective import Objective, Term
 from crumple.stats import shares
 from crumple.stats.decision import Answer
 
+# How often the engine reports what it has counted, in ms.
 EVERY_MS = 100
-# Failures within this time are one occasion, and so are slow answers within twice their limit: what stalls
-# one request stalls those behind it.
+# The time within which failures count as one occasion, in seconds: what stalls one request stalls those
+# behind it.
 FAILED_TOGETHER_S = 0.5
+# The time within which slow answers count as one occasion, as a multiple of their limit.
 SLOW_TOGETHER_LIMITS = 2.0
-# Fewer lines do not show whether the backlog grows.
+# The fewest lines that show whether the backlog grows.
 BACKLOG_LINES_MIN = 6
 
 

@@ -16,6 +16,7 @@ from crumple.load.load_shape import ArrivalKind
 from crumple.record.loss import Lost
 from crumple.stats.interval import Interval
 
+# The version of this kind of document.
 VERSION: Literal[2] = 2
 
 

@@ -21,15 +21,17 @@ from crumple.observation.observed import FailuresAlone, WorkAlone
 from crumple.record.stages import Budget
 from crumple.stats.interval import Interval
 
-# A level within this factor of the interval still shows how the server breaks.
+# How far outside the interval a level may lie, as a factor, to show how the server breaks.
 EDGE_FACTOR = 1.25
-# What broke first is what broke in most of the five lowest levels of the edge: a single level may break by
-# chance.
+# How many of the lowest levels of the edge show what broke first, which is what broke in most of them: a
+# single level may break by chance.
 FIRST_BROKEN_OF = 5
-# Below this share of the interval's low end, the load is not the reason why requests miss the objective.
+# The largest load, as a share of the interval's low end, at which requests that miss the objective miss it
+# for another reason than the load.
 FAR_BELOW = 0.9
-# Quantiles that the chart may show, and the share of the levels that must have it.
+# The quantiles that the chart may show.
 QUANTILES = {"p99": 0.99, "p95": 0.95, "p90": 0.9, "p50": 0.5}
+# The least share of the levels with answers that must have a quantile for the chart to show it.
 TOLD_BY = 0.75
 # A chart's axis of loads is logarithmic if its ends are a larger factor apart.
 LOGARITHMIC_FROM = 5.0

@@ -7,9 +7,9 @@ from crumple.find.report.find_figures import SearchFigures
 from crumple.record.flow import WORDS, StageTime
 from crumple.record.stages import Budget
 
-# More levels than this would not fit a page.
+# The most levels that fit a page.
 LEVELS_MAX = 8
-# Parts that come to less than this share of the mean at each level are left out.
+# The least share of the mean, in some level, with which a part is shown.
 SHARE_MIN = 0.01
 
 Divided = tuple[Level, Budget]

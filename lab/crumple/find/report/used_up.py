@@ -10,9 +10,10 @@ from crumple.record.failures import MAYBE_OF_OTHERS, REQUESTS_PER_RETRANSMIT
 
 SignKind = Literal["cpu", "one-core", "connections", "retransmits", "idle", "unwatched"]
 
-# A server that keeps nine tenths of its cores busy has used up the CPU: the rest is lost between requests.
+# The least share of its cores that a server keeps busy if it has used up the CPU: the rest is lost between
+# requests.
 CPU_SHARE_MIN = 0.9
-# A server that keeps this many of several cores busy, from and to, has one thread that does the work.
+# The fewest and the most cores, of several, that a server with one thread for the work keeps busy.
 ONE_CORE = (0.9, 1.15)
 
 
