@@ -18,22 +18,23 @@ from crumple.versus.turn import QUANTILES
 
 # The usual lengths of a closed load and of a load at the rate, where the answers come fast.
 CLOSED_S, RATE_S = 1.0, 1.2
-# A closed load lasts until it has this number of answers, but no longer than that.
+# The answers for which a closed load lasts, and the longest that it may last for them, in seconds.
 CLOSED_ANSWERS, CLOSED_S_MAX = 400.0, 3.0
-# By which factor a load is longer than the rate says, because chance lets fewer requests come.
+# The factor by which a load is longer than the rate would need, because by chance fewer requests may come.
 MORE = 1.1
 # The longest load at the rate for each quantile, the highest first.
 LONGEST_S: tuple[tuple[Figure, float], ...] = (("p99", 3.0), ("p90", 5.0), ("p50", 10.0))
 # The least number of blocks that the budget should have room for; longer loads give way to them.
 BLOCKS_WANTED = 6
-# Loads are no shorter than this, however short the time is.
+# The shortest closed load and the shortest load at a rate, in seconds, whatever the budget is.
 CLOSED_S_LEAST, RATE_S_LEAST = 0.4, 0.5
 # What the engine takes for two loads, beside these and beside the server's start.
 ENGINE_S = 0.25
-# The first look is after this many blocks, and a comparison has no fewer. SPARE: a block may take this many
-# times as long as planned.
+# The number of blocks after which is the first look, and which a comparison has at least; and how many times
+# as long as planned a block may take.
 LEAST, SPARE = 4, 1.15
-# A budget that is named is rounded up to this; with it, versions may be calibrated for longer by this factor.
+# The step to which a budget that is named is rounded up, in seconds; and how much longer versions may be
+# calibrated with it, as a factor.
 BUDGET_STEP_S, CALIBRATES_LONGER = 5.0, 1.5
 # The most blocks: looks at more have not been simulated (stats.sequential).
 MOST = 60

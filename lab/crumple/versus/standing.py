@@ -41,14 +41,14 @@ Off = Mapping[Figure, Mapping[str, Mapping[int, Factors]]]
 Bounded = Mapping[Figure, Mapping[str, Collection[int]]]
 LikenessWord = Literal["different", "alike", "undecided"]
 
-# More than the usual 95 %: where every change is compared, one false alarm in twenty is too many.
+# With how much confidence the answers hold: more than the usual 95 %, since where every change is compared,
+# one false alarm in twenty is too many.
 CONFIDENCE = 0.98
 VETOED = "A differs from its own twin in it, too"
 UNREACHED = "in a block it lies among requests that had no answer, so the truth may be longer"
-# If fewer than two blocks count after this many times the least number of blocks, crumple stops waiting for
-# them.
+# The multiple of the least number of blocks after which crumple stops waiting for two blocks that count.
 PATIENCE = 2
-# A comparison ends if the probability that further blocks decide anything is no more than this.
+# The largest probability that further blocks decide anything with which a comparison ends.
 NO_USE = 0.01
 # Whether two versions differ → how that is called.
 WORDS: Mapping[Answer, LikenessWord] = {"yes": "different", "no": "alike", "open": "undecided"}

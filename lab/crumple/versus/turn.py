@@ -15,6 +15,7 @@ from crumple.record.validity import Validity, Word
 from crumple.versus.letters import FIRST, TWIN
 from crumple.versus.standing import Bounded, Figure, Off, Rows
 
+# The quantiles that a comparison may show.
 QUANTILES: dict[Figure, float] = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 # The least share of what was due at the rate that a server answers within the window if it keeps up.
 KEPT_UP_SHARE = 0.9

@@ -36,9 +36,11 @@ BUDGET_S, BUDGET_S_MIN = 120.0, 30.0
 CONNECTIONS = 16
 # The usual rate, as a share of what the slowest version takes.
 SHARE = 0.5
-# The largest such share: with more the slower version has no room for what chance brings at once.
+# The largest rate, as a share of what the slowest takes: with more the slower version has no room for what
+# chance brings at once.
 SHARE_MAX = 0.9
-# By which share versions may differ and are alike: usually, and at most.
+# The largest difference of versions that are alike, as a share: the usual one, and the largest that can be
+# named.
 ALIKE, ALIKE_MAX = 0.05, 0.5
 
 

@@ -19,6 +19,7 @@ from crumple.words import quantile_chart
 ROW_PX, DOTS_BELOW_PX = 34, 9
 # The chart reaches at least this far from 1, and beyond the estimates by the factor BEYOND at most.
 AROUND, BEYOND = 1.1, 2.0
+# The ratios that the axis may name; those within the chart are shown.
 TICKS = (0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.3, 1.5, 2, 3, 5, 10)
 # From the style sheet's palette, whose colours have the names of language families.
 COLOURS = ("go", "java", "javascript", "php", "python", "csharp", "rust", "other")

@@ -20,7 +20,7 @@ from crumple.versus.versus_course import VersionComparison
 
 # Reasons that begin with the same letters are of one kind; their numbers differ from load to load.
 KIND_LETTERS = 25
-# A ratio that changes by less is not called corrected.
+# The least change of a ratio with which it is called corrected, as a share.
 CORRECTED_MIN = 0.01
 
 

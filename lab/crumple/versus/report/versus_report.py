@@ -34,6 +34,7 @@ from crumple.versus.versus_course import VersionComparison
 if TYPE_CHECKING:
     from crumple.drawing.page import BoundChart
 
+# The version of this kind of document.
 VERSION: Literal[1] = 1
 TONES: Mapping[LikenessWord, Tone] = {"different": "plain", "alike": "good", "undecided": "doubtful"}
 

@@ -15,7 +15,7 @@ from crumple.versus.turn import VersusBlock
 
 # As a label of a version that is built from a commit ends.
 COMMIT = re.compile(r" \([0-9a-f]{7,}\)")
-# From here on a note says that the speed of the cores differed between turns.
+# The least ratio of the speed of the cores in two turns that a note mentions.
 SPEED_APART = 1.1
 NAMES: dict[Figure, str] = {
     "p50": "median",
