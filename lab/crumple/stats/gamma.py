@@ -2,7 +2,7 @@
 
 import math
 
-# From this x on the series are exact to a double's last digits (DLMF 5.11.2 and its derivatives).
+# The least x at which the series are exact to a double's last digits (DLMF 5.11.2 and its derivatives).
 _FAR = 12.0
 # The Bernoulli numbers B2, B4, …
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)

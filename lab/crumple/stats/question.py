@@ -22,6 +22,7 @@ from crumple.stats.sequential import Look
 HOPED = 0.9
 # On which sides of a bound the truth can be shown to lie: 1 above it, −1 below it.
 Sides = tuple[Literal[1, -1], ...]
+# The sides of a bound on which the truth can lie, if values are not bounds themselves: above it and below it.
 BOTH: Sides = (1, -1)
 
 

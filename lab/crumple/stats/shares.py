@@ -17,7 +17,7 @@ from crumple.stats import beta
 from crumple.stats.decision import Answer
 from crumple.stats.interval import CONFIDENCE, Interval
 
-# Most of a number of things is more than this share of them.
+# The share of a number of things above which they are called most of it.
 MOST = 0.5
 # The quantile of the normal distribution to which an interval of 95 % reaches.
 Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
