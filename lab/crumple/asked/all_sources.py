@@ -38,7 +38,7 @@ def of_server(pid: int, peers: Sequence[Peer], modules: Sequence[ModuleType] = S
 def _of(module: ModuleType, server: AskedServer) -> Source | None:
     try:
         target = module.applies(server)
-    except OSError:  # a process has ended meanwhile
+    except OSError:  # a process has ended while it was looked at
         return None
     if not target:
         return None

@@ -1,7 +1,7 @@
 """Asks a Go program for its goroutines, if it serves /debug/pprof already.
 
 It is asked at the ports where it listens itself; each gets one request at the most, which a program without
-pprof answers as any unknown path. The runtime stops the program for less than a millisecond meanwhile.
+pprof answers as any unknown path. To answer, the runtime stops the program for less than a millisecond.
 """
 
 import contextlib

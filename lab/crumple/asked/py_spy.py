@@ -1,7 +1,7 @@
 """Asks py-spy for the threads of a Python program, without stopping it, and the kernel where they sleep.
 
 py-spy reads the memory of the program, which root may, and its user where ptrace is allowed. Without stopping
-it a stack may be torn that changes meanwhile; threads that wait do not change.
+it a stack may be torn that changes while it is read; threads that wait do not change.
 """
 
 import contextlib
