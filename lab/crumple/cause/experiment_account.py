@@ -9,7 +9,7 @@ from crumple.cause.experiments import CauseExperiment
 from crumple.cause.hypothesis import ANY, Reading
 from crumple.limit.finding import Cause
 
-# Hypotheses less probable than this, before as after, are left out.
+# The least probability, before or after an experiment, of a hypothesis that its account names.
 NAMED = 0.05
 
 

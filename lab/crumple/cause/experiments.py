@@ -29,7 +29,7 @@ class CauseExperiment:
     responses: float = 0.0
 
     def lasts_s(self, alone_s: float) -> float:
-        """Return about how long it takes where a request takes so long alone, in s."""
+        """Return about how long it takes, in s, if a request takes `alone_s` alone."""
         return max(self.takes_s, self.responses * alone_s)
 
     @property

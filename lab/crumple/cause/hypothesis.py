@@ -44,7 +44,7 @@ class Range:
 # Shares: any, next to nothing, a few, a part of all, most, nearly all.
 ANY, NONE, FEW, SOME = Range(0.0, 1.0), Range(0.0, 0.1), Range(0.0, 0.25), Range(0.15, 1.0)
 MOST, ALL = Range(0.5, 1.0), Range(0.8, 1.0)
-# Of those inside, all that a gate does not let in: at least as many as it lets in, or nearly.
+# The share of those inside that a gate does not let in: at least as many as it lets in, or nearly.
 HALF = Range(0.45, 1.0)
 # Logarithms of ratios: the same within a quarter, more than that, and less.
 SAME, MORE, LESS = Range(-0.25, 0.25), Range(0.25, 3.0), Range(-3.0, -0.25)

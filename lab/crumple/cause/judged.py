@@ -42,7 +42,7 @@ def held_by(facts: ServerFacts) -> tuple[Belief, ...]:
 
 
 def is_open(facts: ServerFacts) -> bool:
-    """Whether requests wait, and experiments may tell what for."""
+    """Whether requests wait, and experiments may show what for."""
     load = facts.beyond
     if load.engine_limited or load.disturbed or _limiters(facts):
         return False
@@ -50,7 +50,7 @@ def is_open(facts: ServerFacts) -> bool:
 
 
 def judged(facts: ServerFacts) -> list[Said]:
-    """Return what limits the server, or why that cannot be told, and of which causes there is no sign."""
+    """Return what limits the server, or why that is not known, and of which causes there is no sign."""
     limited = limiter_rule.finding(_limiters(facts))
     if limited is not None and limited.sure == "tested":
         # It says so itself, whatever the engine and others did. What it uses to turn requests away, and what
@@ -100,7 +100,7 @@ def _judged(facts: ServerFacts) -> list[Said]:
 
 
 def of_belief(held: Sequence[Belief], scene: Scene, *, of_refusals: bool = False) -> list[Said]:
-    """Return the most probable cause if it is likely; otherwise between which it cannot be told."""
+    """Return the most probable cause if it is likely; otherwise the causes between which it is open."""
     first, rivals = held[0], [each for each in held[1:] if each.probability >= RIVAL]
     if first.hypothesis is None or first.probability < LIKELY:
         between = {each.cause: each.probability for each in (first, *rivals)}
@@ -152,10 +152,10 @@ def no_signs(held: Sequence[Belief], scene: Scene) -> list[Said]:
 
 
 def _cannot_tell(held: Sequence[Belief], scene: Scene) -> str:
-    """Why it cannot be told what requests wait for."""
+    """Why it is not known what requests wait for."""
     load, facts = scene.facts.beyond, scene.facts
     if load.rose:
-        return "the load rose meanwhile, and what is used up at its end is not known: put on one load"
+        return "the load rose, and what is used up at its end is not known: put on a load of one size"
     if facts.fails_by_load:
         return f"nothing that was measured is used up, and {REFUSES}"
     named = [each for each in held if each.hypothesis is not None]
@@ -169,7 +169,7 @@ def _cannot_tell(held: Sequence[Belief], scene: Scene) -> str:
 
 
 def _is_unharmed_unknown(facts: ServerFacts) -> bool:
-    """Whether only what is said of requests that fail tells whether there is harm."""
+    """Whether only what is said of requests that fail shows whether there is harm."""
     return facts.fails and (facts.alone_s is not None or not facts.beyond.answers)
 
 

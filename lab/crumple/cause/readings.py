@@ -234,7 +234,7 @@ def _of_limits(facts: ServerFacts) -> Iterator[tuple[str, float, float, Scale]]:
     work = facts.seen.work
     if work is not None:
         yield _share("answers_alone", work.answers / max(1, work.answers + work.failed))
-    # Of a slow server many requests have no answer yet at the end, and it does not stand still.
+    # Many requests to a slow server have no answer yet at the end, and it does not stand still.
     unanswered = load.unanswered if (facts.at_a_time or 0.0) < STILL else 0
     answered = load.answers / max(1, load.answers + load.failed + unanswered)
     yield _share("answered", answered, METERED)

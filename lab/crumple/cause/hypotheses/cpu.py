@@ -6,7 +6,8 @@ from crumple.cause.hypothesis import ANY, FEW, NONE, CauseWords, Hypothesis, Ran
 from crumple.drawing import numerals
 from crumple.observation import cpu_time
 
-# The server uses at least this much of the cores: the engine takes up to half of two, others may have some.
+# The share of the cores that such a server uses: not all of them, as the engine takes up to half of two, and
+# others may have some.
 MUCH = Range(0.35, 1.0)
 # Half-sent requests may take a place from some, which others fill.
 BUSY = {
@@ -46,6 +47,6 @@ def used(scene: Scene) -> str:
     return said
 
 
-# Less CPU time of others, in cores, is not named.
+# The least CPU time of others, in cores, that is named.
 OTHERS_MIN = 0.2
 HYPOTHESIS = Hypothesis("cpu", 1.0, _ways, _words)

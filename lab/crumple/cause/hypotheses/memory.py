@@ -6,7 +6,7 @@ from crumple.cause.hypotheses.usual import at_least_shared
 from crumple.cause.hypothesis import ALL, FEW, MOST, NONE, CauseWords, Hypothesis, Range, Scene, Way
 from crumple.observation import garbage
 
-# From this share of the CPU time on it limits a server more than what requests compute.
+# The share of the CPU time from which on it limits a server more than what requests compute.
 MUCH = Range(0.25, 1.0)
 
 

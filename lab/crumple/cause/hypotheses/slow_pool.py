@@ -7,7 +7,7 @@ from crumple.cause.hypotheses.workers import LOOP_IN_FRONT, in_front
 from crumple.cause.hypothesis import FEW, MORE, CauseWords, Hypothesis, Range, Scene, Way
 from crumple.drawing import numerals
 
-# It adds this share of what there was, and the rate of answers rises with it.
+# What it adds, as a share of what there was, and by how much the rate of answers rises with it.
 ADDED, RISES = Range(0.1, 1.0), Range(0.08, 3.0)
 
 

@@ -12,7 +12,7 @@ def _ways(scene: Scene) -> Iterator[Way]:
         return
     busy = {"idle": NONE, "dearer": Range(-0.7, 3.0), "one_core": at_least_shared(scene)}
     yield Way("no core is idle", {**busy, "switching": SOME, "asking": FEW})
-    yield Way("cores are idle meanwhile", {"idle": SOME, "switching": SOME, "asking": FEW})
+    yield Way("cores are idle as well", {"idle": SOME, "switching": SOME, "asking": FEW})
 
 
 def _words(scene: Scene) -> CauseWords:
