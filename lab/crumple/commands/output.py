@@ -141,7 +141,7 @@ def say_disturbed() -> None:
 
 
 def say_alone() -> None:
-    """Tell the user what is sent before or after a load."""
+    """Say what is sent before or after a load."""
     say("a few requests, one at a time …")
 
 

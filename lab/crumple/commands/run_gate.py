@@ -27,7 +27,7 @@ def judge(runs: Sequence[RunStore], fail_if: Sequence[Condition]) -> tuple[Outco
 def code_after(
     runs: Sequence[RunStore], code: int, outcomes: tuple[Outcome, ...], junit: Path | None, *, as_json: bool
 ) -> int:
-    """Show what came of each condition, tell a CI platform, and return the exit code. `code`: of the runs."""
+    """Show each condition's result, also to a CI platform, and return the exit code. `code`: of the runs."""
     if not outcomes and not ci_platform.is_wanted(junit):
         return code
     if as_json:
