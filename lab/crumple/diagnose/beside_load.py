@@ -65,8 +65,8 @@ class BesideLoad:
     def _throttled_share(self, threads: float | None) -> float | None:
         """Return for how much of the measured time a control group stopped the server.
 
-        The kernel adds up the times of all cores on which it would have run. Of several groups the one counts
-        that stopped it longest meanwhile; another may have done so before.
+        The kernel adds up the times of all cores on which it would have run. If there are several groups, the
+        one that stopped it longest in this load counts; another may have done so before.
         """
         if len(self._stopped) < 2:
             return None

@@ -52,7 +52,7 @@ class DiagnosisFlags:
         DIAGNOSIS,
         "[METHOD] PATH",
         "A path whose answer takes 10 ms or more and only computes, such as /compute?ms=20. It shows how "
-        "many cores compute, and whether other requests wait meanwhile.",
+        "many cores compute, and whether other requests wait while they do.",
     )
     light: str | None = flag(
         DIAGNOSIS,

@@ -134,7 +134,7 @@ def diagnose(
     """Diagnose a server. `command`: what was typed.
 
     If interrupted, it returns what was measured before. Raises what starting the server raises, EngineFailed,
-    CrumpleError if the server ends meanwhile, and Interrupted if nothing was measured.
+    CrumpleError if the server ends before, and Interrupted if nothing was measured.
     """
     began_s, began_unix_s = time.monotonic(), time.time()
     course: _DiagnosisCourse | None = None
@@ -335,7 +335,7 @@ class _DiagnosisCourse:
                 self.beyond, self.subject.cores, beside.seen(threads), self.subject.elsewhere, light
             )
             at_load = replace(at_load, light=self._waited(light, at_load.mean_s))
-            # They may have been closed meanwhile.
+            # They may have been closed during the load.
             left = [each for each in (others, _others(self.subject)) if each is not None]
             others = min(left, default=None)
             found = ServerFacts(self.seen, at_load, load_sizes.alone_s(self.seen), others)
@@ -348,7 +348,7 @@ class _DiagnosisCourse:
             number = IN_FLIGHT_MOST
 
     def _in_time_s(self, for_s: float, needed_s: float) -> float:
-        """Return how long the server is looked at, if so much time is needed for what else there is to do."""
+        """Return how long the server is looked at, if what else there is to do takes `needed_s`."""
         return max(load_sizes.LOOK_S, min(for_s, self._time.left_s - needed_s))
 
     def _held(self) -> float | None:
@@ -356,7 +356,7 @@ class _DiagnosisCourse:
         return searching.held(self.found) if self.found is not None else None
 
     def _light(self) -> LightRequests | None:
-        """Light requests to be sent beside a load of others; None: they tell nothing, or fail."""
+        """Light requests to be sent beside a load of others; None: they show nothing, or fail."""
         is_all = self.subject.work == (self.subject.light,)
         if is_all or self.seen.light_alone is None or not load_sizes.light_tells(self.seen):
             return None
@@ -378,7 +378,7 @@ class _DiagnosisCourse:
         light: LightRequests | None = None,
         warm_s: float | None = None,
     ) -> tuple[TrialRecord, TrialRecord | None]:
-        """Load the server, and read meanwhile where requests are. `light`: what is sent beside the load."""
+        """Load the server, and read where its requests are. `light`: what is sent beside the load."""
         spec = looking.spec(self.subject, shape, for_s, warm_s)
         record, beside = canary.beside(self._loader, spec, light, look)
         lost = self._presence.lost_in(record)

@@ -152,7 +152,7 @@ class Experimenting:
         allowed = [each for each in self._left() if each.needs in self.allowed and self._can(each)]
         asks = next((each for each in allowed if each.needs == "ask" and each.takes_s <= left_s), None)
         if asks is not None:
-            # The user wants to know what they say, also of a load that tells nothing else.
+            # The user wants to know what they say, also of a load that shows nothing else.
             return asks
         if not judged.is_open(self.facts):
             return None

@@ -31,7 +31,7 @@ def may_be_too_few(found: ServerFacts) -> bool:
 
 
 def light_tells(seen: Observed) -> bool:
-    """Whether light requests beside a load may tell what limits the server: whether a loop is stopped.
+    """Whether light requests beside a load may show what limits the server: whether a loop is stopped.
 
     A server that has a thread or a process for each connection would start one for each of them, which ends
     with it and takes what it had counted along: then context switches are no longer known.
@@ -41,7 +41,7 @@ def light_tells(seen: Observed) -> bool:
 
 
 def alone_s(seen: Observed) -> float | None:
-    """How long a request of the work takes alone; None: not known, or others used the machine meanwhile."""
+    """How long a request of the work takes alone; None: not known, or others used the machine."""
     return None if seen.work is None or seen.work.disturbed else seen.work.mean_s
 
 
@@ -52,7 +52,7 @@ def look_s(seen: Observed) -> float:
 
 
 def beyond_s(least_s: float, connections: int, per_s: float | None) -> float:
-    """How long the server is looked at under so many connections, if it answers `per_s` requests per second.
+    """How long the server is looked at under `connections`, if it answers `per_s` requests per second.
 
     It is for as long as dividing the response time by stages needs, if that is no longer than LOOK_S_MAX, or
     may be no longer: beyond its breaking point a server answers more than it held below.

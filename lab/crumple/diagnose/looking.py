@@ -1,4 +1,4 @@
-"""The load under which a server is looked at: where its requests are, and what it does meanwhile."""
+"""The load under which a server is looked at: where its requests are, and what it does under it."""
 
 import random
 from dataclasses import replace

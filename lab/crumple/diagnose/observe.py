@@ -158,13 +158,13 @@ class Observation:
             self._note(closes_unsaid=True)
 
     def _again_alone(self) -> None:
-        """Send the work one at a time once more: a server that has just started compiles meanwhile."""
+        """Send the work one at a time once more: a server that has just started has compiled since."""
         self._watcher.doing("one request at a time, once more")
         has_settled, before = self.settle(), self.seen.work
         work = self._alone("work", self.subject.work)
         if work is None:
             return
-        # Where none was answered before, that there is an answer now tells something. A server that still
+        # Where none was answered before, an answer now shows something. A server that still
         # works on the loads before takes longer, and its CPU time is not that of these requests.
         if before is None or (not work.disturbed and (has_settled or work.mean_s < before.mean_s)):
             self._note(work=work)
@@ -186,7 +186,7 @@ class Observation:
             stop = contract.RequestsStopSpec(requests=SLOW_REQUESTS, within_s=SLOW_WITHIN_S)
             record = self._put_on(requests, 1, stop)
         found = one_by_one.alone(record, disturbance(record).against)
-        # Of the work, which is sent twice, it is known then that it is answered.
+        # The work is sent twice, and may have been answered the first time.
         was_answered = name == "work" and self.seen.work is not None
         if found is None and not was_answered:
             if name == "work" and instead.at_once(record):
@@ -360,7 +360,7 @@ class Observation:
         *,
         held: bool = False,
     ) -> TrialRecord:
-        """Put a load on the server. `held`: others hold its places meanwhile, so it may not answer more."""
+        """Put a load on the server. `held`: others hold its places, so it may not answer more."""
         run = self._unchecked if held and self._unchecked is not None else self._run
         return run(self._spec(requests, connections, stop, warm_up), None)[0]
 

@@ -1,4 +1,4 @@
-"""What puts a load of a diagnosis on the server, and who is told of its progress."""
+"""What puts a load of a diagnosis on the server, and who receives its progress."""
 
 from collections.abc import Callable
 from typing import Protocol

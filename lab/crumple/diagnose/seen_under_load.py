@@ -80,7 +80,7 @@ def _rate(record: TrialRecord) -> tuple[float, float]:
     if not rows:
         return 0.0, 0.0
     per_s, sd = throughput.by_batches(record, rows)
-    # Of a load that is too short for the batches, the rate is not known to any accuracy.
+    # The rate of a load that is too short for the batches is not known to any accuracy.
     return per_s, per_s if sd is None else student.of_interval(throughput.BATCHES - 1) * sd
 
 

@@ -1,7 +1,7 @@
 """How long a diagnosis may still take, and which of its parts are then given up. It puts no load on.
 
 Most servers are diagnosed in half of the time. One that takes seconds for each request or connection is not:
-then the parts go first that tell least of what it is and of what limits it.
+then the parts go first that show least of what it is and of what limits it.
 """
 
 import time
@@ -62,5 +62,5 @@ class TimeLeft:
         return False
 
     def without(self, for_s: float) -> None:
-        """Leave out so much time that has passed."""
+        """Leave out `for_s` seconds that have passed."""
         self._over_s += for_s

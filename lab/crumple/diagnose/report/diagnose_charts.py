@@ -19,7 +19,7 @@ def time_by_stages(diagnosis: Diagnosis, width_px: int) -> alt.TopLevelMixin | N
 
 
 def gains(diagnosis: Diagnosis, width_px: int) -> alt.TopLevelMixin | None:
-    """A bar for each part of the server: at least so much, and at most."""
+    """A bar for each part of the server, from the least gain to the greatest."""
     found = tenths.of(diagnosis.facts, diagnosis.said)
     rows = [
         {"part": each.what, "from": start, "to": end, "gain": gain}

@@ -104,7 +104,7 @@ def waiting(diagnosis: Diagnosis) -> str:
         return "" if isinstance(who_waits.of(diagnosis.seen), Unknown) else f"cannot tell: {found.why}"
     why = {
         "all": "all that were sent",
-        "perhaps-all": "its rate was not steady enough to tell whether more of those that were sent do",
+        "perhaps-all": "its rate was not steady enough to show whether more of those that were sent do",
         "cpu": "its CPU time was the limit",
         "growing": "it still added processes or threads",
         "unsteady": "under more connections its rate did not become steady",
@@ -196,7 +196,7 @@ def fails(diagnosis: Diagnosis) -> str:
 
 
 def unclear(diagnosis: Diagnosis) -> str:
-    """What else could not be told, and why: without what stands beside the first limit."""
+    """What else is not known, and why: without what stands beside the first limit."""
     others = [
         each for each in diagnosis.said if isinstance(each, Unclear) and each.cause not in ("none", "engine")
     ]

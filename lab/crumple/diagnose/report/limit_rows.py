@@ -145,7 +145,7 @@ def experiment_rows(diagnosis: Diagnosis) -> Rows:
 
 def _tried(made: ExperimentMade) -> str:
     expected = [f"{CAUSES[each.cause]} {each.expected}" for each in made.rivals if each.expected]
-    # Where all expect the same, it told none from another.
+    # Where all expect the same, it did not distinguish them.
     tells = len({each.expected for each in made.rivals}) > 1
     rivals = f" ({'; '.join(expected)})" if expected and tells else ""
     return f"{made.does}: {made.seen}{rivals}"

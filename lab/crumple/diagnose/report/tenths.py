@@ -14,7 +14,7 @@ from crumple.observation.server_facts import ServerFacts
 TENTH, COLUMNS = 0.1, 20
 # The least gain that is drawn, as a share; a smaller one is not called a gain.
 LEAST = 0.005
-# Less of these is more.
+# The parts of which less is a gain.
 LESS: tuple[Part, ...] = ("dependency", "cpu")
 # The causes whose remedy each part is.
 OF: dict[Part, tuple[Cause, ...]] = {
