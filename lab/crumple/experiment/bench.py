@@ -13,7 +13,7 @@ LOAD_S, TURNS, LOAD_S_MAX = 0.6, 5, 6.0
 
 
 def lasting_s(alone_s: float) -> float:
-    """Return how long a load takes whose requests take so long alone."""
+    """Return how long a load takes whose requests take `alone_s` alone."""
     return min(LOAD_S_MAX, max(LOAD_S, TURNS * alone_s))
 
 

@@ -1,6 +1,6 @@
 """The process behind the server stopped for a moment, while connections that are owed an answer are counted.
 
-One load is on meanwhile. All threads of the process that listens at the dependency's address, and of its
+That is done during one load. All threads of the process that listens at the dependency's address, and of its
 descendants, are stopped. What the server has asked stays unanswered, and requests gather where they wait.
 
 Predicted: a pool of n connections: n wait · a lock around the call: 1 · the dependency itself, or nothing

@@ -62,7 +62,7 @@ def _step(bench: Bench, number: int) -> LadderStep:
 
 
 def _worked_off_s(bench: Bench, number: int, steps: list[LadderStep]) -> float:
-    """Return how long the server works on so many requests, by the throughput of the last step."""
+    """Return how long the server works on `number` requests, by the throughput of the last step."""
     if not steps:
         return number * bench.alone_s
     return number / steps[-1].per_s if steps[-1].per_s else math.inf

@@ -31,7 +31,7 @@ def sources(bench: Bench, peers: Sequence[Peer]) -> tuple[Source, ...]:
 
 
 def ask(bench: Bench, found: Sequence[Source]) -> Answers:
-    """Put the load on, ask these sources meanwhile, and return what they answered."""
+    """Put the load on, ask these sources during it, and return what they answered."""
     if not any(each.ask for each in found):
         return Answers(0, tuple(SourceAnswer(each.name, each.command, why=each.why) for each in found))
     gather_s = bench.warming_s + min(GATHER_S_MAX, max(GATHER_S, GATHER_TIMES * bench.alone_s))

@@ -38,7 +38,7 @@ def space_out(bench: Bench) -> LoadPairs | None:
 
 
 def _mean_s(bench: Bench, requests: int, pause_s: float = 0.0) -> float | None:
-    """Send so many requests after a pause, one after the other; return the mean of their response times."""
+    """Send requests after a pause, one after the other; return the mean of their response times."""
     time.sleep(pause_s)
     stop = contract.RequestsStopSpec(requests=requests, within_s=WITHIN_S)
     first = contract.RequestsStopSpec(requests=1, within_s=WITHIN_S) if requests > 1 else None

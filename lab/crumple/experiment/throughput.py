@@ -27,7 +27,7 @@ def rate(record: TrialRecord, from_share: float = 0.0, to_share: float = 1.0) ->
     if not rows:
         return MeasuredRate(0.0, 0.0)
     per_s, spread = by_batches(record, rows)
-    # Of a load that is too short for the batches, the rate is not known to any accuracy.
+    # The rate of a load that is too short for the batches is not known to any accuracy.
     sd = per_s if spread is None else spread
     return MeasuredRate(per_s, max(sd, SD_MIN * per_s, CUT / _seconds(record, rows)))
 
