@@ -249,7 +249,7 @@ class _SearchCourse:
         return max(self._beside_s[-BESIDE_OF:])
 
     def _guessed(self, place: RunningServer) -> Guess | None:
-        """Make the first guess; None: the server was lost meanwhile. Raises Unanswered."""
+        """Make the first guess; None: the server was lost. Raises Unanswered."""
         connections = min(GUESS_CONNECTIONS, self._question.connections_most)
         self._watcher.guessing(connections)
         guess_s = GUESS_S

@@ -242,7 +242,8 @@ def _outgrown(finding: "SearchFigures") -> str:
     if not past:
         return ""
     broke = load(max(past), finding.by_rate)
-    return f"it got faster meanwhile: it held far beyond {broke}, where it had broken, which does not count"
+    held = f"it held far beyond {broke}, where it had broken, which does not count"
+    return f"it got faster during the search: {held}"
 
 
 def first_broken(finding: "SearchFigures") -> str:
@@ -304,7 +305,7 @@ def contradiction(finding: "SearchFigures") -> str:
     first, second = (load(each.estimate, finding.by_rate) for each in finding.halves)
     return (
         f"the first half of the levels says {first}, the second {second}: the server, or this machine, "
-        "changed meanwhile, and the interval is of neither"
+        "changed during the search, and the interval is of neither"
     )
 
 
