@@ -23,7 +23,7 @@ EVIDENT_SHARE, EVIDENT_MIN = 0.15, 2
 
 @dataclass(frozen=True)
 class AskedPart:
-    """So many of all threads with work, sessions or children. `does`: what most of these do, in words."""
+    """How many of all threads with work, sessions or children do the same. `does`: what most do, in words."""
 
     number: int
     of: int

@@ -16,7 +16,7 @@ class Peer:
     """What the server has opened connections to.
 
     `connections` and `waiting`: how many there are, and how many of them wait for an answer; `unknown`: of
-    how many it could not be told; `most`: the most there were. `processes`: how many take connections there;
+    how many it is not known; `most`: the most there were. `processes`: how many take connections there;
     None: it is on another machine, or another user's. `listener`: the program that listens there, if
     it is on this machine and can be read. `missed`: what is known of connections that no reading found; empty
     if there were none.
@@ -116,7 +116,7 @@ class AtLoad:
     `spent_s`: how long the load was measured; `answers`: as expected; `per_s`: of these per second;
     `mean_s`: of their response times. `cores`: CPU seconds that the server used per second; `engine_cores`:
     the engine, on the cores that the server may use, `all_cores`, with the one that sends light requests
-    beside it. `idle_most`: at most so many of these were idle, by the busy time of the whole machine: other
+    beside it. `idle_most`: how many of these were idle at most, by the busy time of the whole machine: other
     programs, a database for instance, use cores too.
     `grew`: by how many processes and threads the server grew, from the first sample to the last, of
     `grew_from`. `late_connects`: connections that took a second or more, or never came about;
@@ -130,7 +130,7 @@ class AtLoad:
     not be read (`in_front`: as another program is in front of it), what `others` used, some `switches`, or
     whether threads wait for a `disk`; why there may be `dependencies` that no connection leads to, and `udp`
     if only those that are asked by it. `rates`: answers per second in the first third of the load and in the
-    last; None: it was too short. `light`: light requests that were sent meanwhile; None: none were.
+    last; None: it was too short. `light`: light requests that were sent beside it; None: none were.
     `cpu_time`: what its CPU time was spent on. `limiter`: what turned requests away by their number per time.
     """
 

@@ -1,6 +1,6 @@
 """Names of functions as a screen has room for them. Pure.
 
-Template arguments, parameters, hashes and most of a path tell little of what a function does.
+Template arguments, parameters, hashes and most of a path say little of what a function does.
 """
 
 import re

@@ -42,7 +42,7 @@ def per_connection(held: MemorySteps | None) -> PerConnection | Unknown:
         most = numerals.significant(max(0.0, slope + off) / 1024, 2)
         return Unknown(f"the server's memory changed for other reasons as well; {most} KiB or less")
     if slope <= 0:
-        return Unknown("the server's memory shrank meanwhile")
+        return Unknown("the server's memory shrank while the connections were opened")
     return PerConnection(slope, slope - off, slope + off)
 
 

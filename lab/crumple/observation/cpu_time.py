@@ -8,7 +8,7 @@ from crumple.observation import code_names
 from crumple.record import windows
 from crumple.stats import shares
 
-# Fewer samples tell nothing.
+# The fewest samples of which shares are given.
 SAMPLES_MIN = 50
 NO_WARM_UP = "samples are taken in a warm-up, and there was none (--warm-up 2s)"
 MADE, UNKNOWN = "code made at run time", "?"
@@ -102,7 +102,7 @@ def most(cpu: CpuTime | None) -> str:
         if function.samples > shares.MOST * cpu.samples:
             return _are_in(cpu, function.samples, in_file(function))
     for file in cpu.files[:1]:
-        # That most is in the program itself tells nothing, if its functions are known.
+        # If its functions are known, it says nothing that most is in the program itself.
         is_library = ".so" in file.name or not file.name
         are_known = not is_library and file.named > shares.MOST * file.samples
         if file.samples > shares.MOST * cpu.samples and file.name != UNKNOWN and not are_known:

@@ -122,7 +122,7 @@ def by_functions(cpu: CpuTime) -> Collecting | None:
     unnamed = [each for each in cpu.between if any(runtime.has_between(each) for runtime in known.runtimes)]
     samples = sum(each.samples for each in found) + sum(each.samples for each in unnamed)
     samples = min(cpu.samples, samples)
-    # Of what the samples do not speak, all may be collecting; so may be what is not known to be otherwise.
+    # All that the samples do not cover may be collecting; so may be what is not known to be otherwise.
     others = [
         each
         for each in cpu.functions

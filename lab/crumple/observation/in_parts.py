@@ -2,8 +2,8 @@
 
 A server that writes head and body apart, without TCP_NODELAY, has the kernel keep the body back until the
 head is acknowledged (Nagle's algorithm), and the client's kernel puts that off for 40 ms. The times alone do
-not tell this from a server that pauses between head and body. The stages do: in the first case the server has
-written the body, so the request is *returning*; in the second it is *inside*.
+not distinguish this from a server that pauses between head and body. The stages do: in the first case the
+server has written the body, so the request is *returning*; in the second it is *inside*.
 """
 
 from crumple.contract import TrialRecord

@@ -192,7 +192,8 @@ def _idle_most(record: TrialRecord) -> float | None:
 
 def _stage(record: TrialRecord, stages: StageRecord) -> tuple[Stage | None, float | None]:
     """Return how many requests were at each stage, on average over the readings of the measured phase."""
-    # A reading all of whose requests ended meanwhile tells of no stage; that there was none is told.
+    # Skip readings whose sampled requests all ended before they could be looked up. A reading with nothing in
+    # flight counts: every stage was empty.
     rows = [
         at
         for at in flow.rows_measured(record, stages.at_ns)
@@ -289,7 +290,7 @@ def sharing(record: TrialRecord, burning: Collection[int] = ()) -> float | None:
     squares = sum(time * time for time in times)
     if not squares:
         return None
-    # The record tells those threads apart that used most. Each of the others used no more than any of these.
+    # The record names the threads that used most. Each of the others used no more than any of these.
     told_ns = sum(thread.cpu_ns for thread in tasks.threads_seen)
     others_ns = max(0, (tasks.cpu_ns or 0) + (tasks.ended_cpu_ns or 0) - told_ns)
     return (sum(times) + others_ns) ** 2 / (squares + others_ns * min(times))

@@ -23,7 +23,7 @@ class WorkAlone:
     `mean_s`, `spread_s` and `least_s`: the mean of the response times, their standard deviation, and the
     shortest; `first_byte_s`: the mean time to the first byte; `cpu_s`:
     CPU time of the server for one request.
-    `disturbed`: who else used the machine meanwhile; empty if nobody did, or it could not be read. `failed`:
+    `disturbed`: who else used the machine; empty if nobody did, or it could not be read. `failed`:
     how many more were sent, and not answered as expected. `waits_s`: for how much of the mean each waits for
     something outside the server, by its name; empty: for nothing, or that was not read. `rest_s`: from the
     median time to the first byte to the median response time; None: not known.
@@ -47,7 +47,7 @@ class WorkAlone:
 
         If a server writes an answer in parts without TCP_NODELAY, the kernel keeps the last of them back
         until the first is acknowledged (Nagle's algorithm), and the client's kernel puts that off for 40 ms.
-        On a new connection it puts the first ones off for less, so the median tells whether it does.
+        On a new connection it puts the first ones off for less, so the median shows whether it does.
         """
         late_s = self.mean_s - self.first_byte_s if self.first_byte_s is not None else 0.0
         low, high = PUT_OFF_S
@@ -98,7 +98,7 @@ class IdleHeld:
 
 @dataclass(frozen=True)
 class MemoryStep:
-    """So many idle connections that the server holds, and its memory after it stopped growing, in bytes."""
+    """How many idle connections the server holds, and its memory after it stopped growing, in bytes."""
 
     connections: int
     memory_bytes: int

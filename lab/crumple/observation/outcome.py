@@ -113,7 +113,7 @@ class OtherKey:
 
 @dataclass(frozen=True)
 class Refused:
-    """An experiment that could not be made here, or told nothing. `why`: in words, with no full stop."""
+    """An experiment that could not be made here, or showed nothing. `why`: in words, with no full stop."""
 
     why: str
 
@@ -136,7 +136,7 @@ class Stopped:
     """Connections of the server to a dependency that is stopped: how many are owed an answer, and all.
 
     Means over the readings while it was stopped. `most`: the most that waited at a reading; `readings`: how
-    many there were. `unknown`: of how many it could not be told.
+    many there were. `unknown`: of how many it is not known.
     """
 
     waiting: float

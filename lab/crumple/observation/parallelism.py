@@ -94,7 +94,7 @@ def waits(seen: Observed) -> Parallelism | Unknown:
     # What waits in the kernel to be acknowledged is served.
     value, low, high = (served_s * each for each in (last.per_s, last.per_s_low, last.per_s_high))
     if last.failed >= last.connections:
-        # It may allow so many requests per second, however many of them wait.
+        # It may allow that rate, however many requests wait.
         return Parallelism("at-least", value, low, high, "failing")
     if last.cores is None:
         return Parallelism("at-least", value, low, high, "unread")

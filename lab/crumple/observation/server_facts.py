@@ -43,7 +43,7 @@ class ServerFacts:
     """What is judged. `beyond`: a load beyond the limit.
 
     `alone_s`: a request of the work without load. `others`: connections of other clients that the server held
-    meanwhile. `switch_s`: what a context switch costs on this machine. None: not known.
+    during the load. `switch_s`: what a context switch costs on this machine. None: not known.
     """
 
     seen: Observed

@@ -5,6 +5,6 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Unknown:
-    """Why a figure is not known, and what would tell it."""
+    """Why a figure is not known, and what would show it."""
 
     why: str

@@ -46,10 +46,10 @@ class WhoWaits:
 
 
 def of(seen: Observed) -> WhoWaits | Unknown:
-    """Return who waits with each request, or what would tell it."""
+    """Return who waits with each request, or what would show it."""
     found = next((shown for question in QUESTIONS if (shown := question(seen)) is not None), None)
     waits = parallelism.waits(seen)
-    return found or (waits if isinstance(waits, Unknown) else Unknown("what was measured tells no more"))
+    return found or (waits if isinstance(waits, Unknown) else Unknown("what was measured shows no more"))
 
 
 def _of_half_sent(seen: Observed) -> WhoWaits | None:
@@ -91,7 +91,7 @@ def _of_limit(seen: Observed, at_a_time: Parallelism, there: Tree) -> WhoWaits |
 
 
 def _are_for_others(seen: Observed, number: int, there: Tree) -> bool:
-    """Whether a thread for each of them may be there by chance, and another limit lets in so many.
+    """Whether a thread for each of them may be there by chance, and another limit lets in that number.
 
     A pool computes on all of its threads. Where that is not known, a few threads, or many more than requests,
     may be those that any runtime has.
@@ -113,7 +113,7 @@ def _of_added(waiting: float, most: Tree, rest: Tree | None) -> WhoWaits | None:
 
 
 def _added(before: Tree, after: Tree, number: float, for_: str) -> WhoWaits | None:
-    """Who is added for so many, each with one of its own."""
+    """Who is added, one for each of `number`."""
     if (added := after.processes - before.processes) >= OWN_SHARE * number:
         return WhoWaits("processes", f"{added} processes are added for {for_}", grows=True)
     if (added := after.threads - before.threads) >= OWN_SHARE * number:
