@@ -2,7 +2,7 @@
 
 What is known of the noise after a few blocks is itself uncertain: four values may well scatter twice as much
 as those that follow. So the course to come is drawn many times: each time the variance and the mean are drawn
-from what the values so far tell of them (the normal model, with a prior that says nothing), then a value for
+from what the values so far say of them (the normal model, with a prior that says nothing), then a value for
 each block to come. At each look it is then seen whether the interval over all values would decide.
 """
 

@@ -353,7 +353,7 @@ class _VersusCourse:
         return closed, at_rate
 
     def _cores_apart(self, place: RunningServer) -> tuple[int, ...]:
-        """The server's cores whose speed is read; none where that would delay requests or tell of the load.
+        """The server's cores whose speed is read; none where that would delay requests or reflect the load.
 
         The engine needs cores of its own, so that no reading delays it. Two cores that share a physical one
         make each other slower, the more so the more threads a version has: that is the version's doing.

@@ -83,7 +83,7 @@ class VersusFigures:
 
     @cached_property
     def speeds(self) -> Rows:
-        """How fast the server's cores were meanwhile."""
+        """How fast the server's cores were in each turn."""
         return turn.speeds(self.compared.blocks)
 
     @property
