@@ -157,7 +157,7 @@ def main() -> None:
         _complain(str(why))
         sys.exit(why.exit_code)
     except BrokenPipeError:
-        # The reader of stdout has closed the pipe. A condition that holds may not have been told yet, so the
+        # The reader of stdout has closed the pipe. A condition that holds may not have been shown yet, so the
         # code is not 0.
         sys.stderr.close()
         _leave_unsaid()

@@ -34,7 +34,7 @@ OWN_SOURCE = project.PACKAGE.parents[1] / "engine"
 TAIL_LINES = 20
 # An engine that takes a minute longer than its load and its timeouts hangs.
 GRACE_S = 60.0
-# An engine that is told to end has three seconds before it is killed.
+# An engine that is asked to end has three seconds before it is killed.
 STOP_S = 3.0
 # What the engine writes when a turn of its load is over, and what lets it begin the next.
 HELD, GO = re.compile(r'\{"held":\d+\}\n'), "go\n"

@@ -49,7 +49,7 @@ def fitted(
     left_out_first: Sequence[str] = (),
     spared_first: Sequence[str] = (),
 ) -> list[TextColumn]:
-    """Return the columns that are shown where there is so much room.
+    """Return the columns that are shown in the room there is.
 
     `left_out_first`: the headings of those to leave out while words would be broken, in this order;
     `spared_first`: of those to leave out while cells would wrap.

@@ -30,7 +30,7 @@ def decimals(value: float, digits: int = 3) -> int:
     """Decimal places that show `value` with `digits` significant digits; negative: left of the point."""
     if value == 0 or not math.isfinite(value):
         return 0
-    # Of the rounded value: 0.9998 is shown as 1.00.
+    # The digits of the rounded value count: 0.9998 is shown as 1.00.
     rounded = float(f"{value:.{digits - 1}e}")
     return digits - 1 - math.floor(math.log10(abs(rounded)))
 
@@ -140,7 +140,7 @@ def estimate(interval: "Interval", scale: float = 1.0) -> str:
     return _worded(interval, scale)[1]
 
 
-def telling(interval: "Interval") -> bool:
+def worth_showing(interval: "Interval") -> bool:
     """Whether the interval's ends are worth showing: they are finite and not vague."""
     return bounded(interval) and not interval.is_vague
 
@@ -150,7 +150,7 @@ def ends(interval: "Interval", scale: float = 1.0, *, whole: bool = False, of: s
 
     `whole`: vague ends, too. `of`: what the interval is over.
     """
-    if not (bounded(interval) if whole else telling(interval)):
+    if not (bounded(interval) if whole else worth_showing(interval)):
         return f"{_FEW.get(interval.n, 'too few')} {of}{'' if interval.n == 1 else 's'}"
     low, _, high = _worded(interval, scale)
     return f"{low}{NARROW}–{NARROW}{high}"

@@ -1,4 +1,4 @@
-"""A report for a terminal: as text of so many columns, with or without ANSI styles. Pure."""
+"""A report for a terminal: as text of a given number of columns, with or without ANSI styles. Pure."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

@@ -113,7 +113,7 @@ class _Wrapping(Terminal):
 
 
 def printed(shown: RenderableType, columns: int, styled: bool | None = None) -> str:
-    """What a terminal of so many columns shows, with ANSI styles or without.
+    """What a terminal of this number of columns shows, with ANSI styles or without.
 
     `styled` None: with styles if stdout takes them.
     """
@@ -135,7 +135,7 @@ def printed(shown: RenderableType, columns: int, styled: bool | None = None) -> 
 
 
 def picture(shown: RenderableType, columns: int, title: str) -> str:
-    """What a terminal of so many columns shows, as an SVG of its window, which fetches nothing."""
+    """What a terminal of this number of columns shows, as an SVG of its window, which fetches nothing."""
     console = _Wrapping(
         file=io.StringIO(), width=columns, record=True, force_terminal=True, color_system="standard",
         highlight=False, legacy_windows=False, no_color=False,

@@ -1,1 +1,1 @@
-"""Conditions of --fail-if, whether they hold, and what a CI platform is told of that. Pure."""
+"""Conditions of --fail-if, whether they hold, and what a CI platform learns of that. Pure."""

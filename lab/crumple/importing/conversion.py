@@ -102,7 +102,7 @@ def convert(
     """Read the file. Raises UsageError.
 
     `named`: its format, None: by its structure; `host`: whose requests; `most`: how many different ones;
-    `read` is told of the bytes that are read.
+    `read` is called with the number of bytes that are read.
     """
     if not 1 <= most <= MOST_MAX:
         raise UsageError(f"--most {most}: a load takes 1 to {MOST_MAX:,} different requests", f"write {MOST}")

@@ -326,7 +326,7 @@ def _one(entry: Mapping[str, Any], left_out: LeftOut) -> Recorded | None:
         left_out.add("without a method or a URL")
         return None
     shown = f"{method} {masked.url(url[: repeatable.SHOWN_LETTERS])}"
-    # Of a URL such as data: it says more that it is one than how it was answered.
+    # That a URL is one such as data: says more than how it was answered.
     if url.lower().startswith("http") and (why := why_unanswered(entry, answer)):
         left_out.add(why, shown)
         return None

@@ -35,7 +35,7 @@ class ImportProgress(Redrawn):
         self._is_read = False
 
     def read(self, count_bytes: int) -> None:
-        """So many more bytes of the file were read; 0: there are none left."""
+        """Count bytes of the file that were read; 0: there are none left."""
         self._read_bytes += count_bytes
         self._is_read = self._is_read or not count_bytes or self._read_bytes == self._total_bytes
 

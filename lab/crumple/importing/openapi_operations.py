@@ -31,7 +31,7 @@ _PLACE = re.compile(r"\{[^{}]*\}")
 
 
 class Servers:
-    """Reads the servers of one document. `left_out` is told what cannot be read."""
+    """Reads the servers of one document. `left_out` collects what cannot be read."""
 
     def __init__(self, document: Mapping[str, Any], parts: Parts, left_out: LeftOut) -> None:
         self._document, self._parts, self._left_out = document, parts, left_out

@@ -305,7 +305,7 @@ class Parameters:
         except NoExample as why:
             if not made.is_made_up or not isinstance(value, dict) or str(why) != UNDEFINED:
                 raise
-            # Of a table that was made, what cannot be written may be left away.
+            # What cannot be written of a table that was made may be left away.
             needed = self._examples.required(parameter)
             kept = {key: each for key, each in value.items() if key in needed or _is_flat(each)}
             if not self._examples.is_satisfied(parameter, kept):

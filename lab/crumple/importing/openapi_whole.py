@@ -14,7 +14,8 @@ from crumple.importing.json_values import listed, table, text
 from crumple.importing.openapi_dialect import Dialect, is_fit, kinds_of
 from crumple.importing.openapi_document import Parts
 
-# Of `oneOf` and `anyOf`: branches of each, levels of them within each other, and ways to choose among them.
+# Branches of a `oneOf` or `anyOf`, levels of these in each other, and ways to choose among
+# their branches.
 BRANCHES_MAX, NESTED_MAX, WAYS_MAX = 100, 8, 60
 # Schemas that may hold at the same time.
 PARTS_MAX = 1_000

@@ -29,7 +29,7 @@ _KINDS = {
     "json": "application/json", "xml": "application/xml", "html": "text/html", "text": "text/plain",
     "javascript": "application/javascript",
 }  # fmt: skip
-# Methods whose body Postman leaves out unless it was told otherwise.
+# Methods whose body Postman leaves out unless a setting says otherwise.
 _PRUNED = frozenset({"GET", "HEAD", "COPY", "PURGE", "UNLOCK"})
 
 
@@ -250,7 +250,7 @@ def _read(stream: IO[bytes], file: Path) -> Mapping[str, Any]:
 
 
 class _Folders:
-    """Reads folders within folders. `left_out` is told what is left out."""
+    """Reads folders within folders. `left_out` collects what is left out."""
 
     def __init__(self, left_out: LeftOut) -> None:
         self._left_out = left_out

@@ -32,7 +32,7 @@ _YAML_OTHER = re.compile(r"(?:---|\.\.\.|%[A-Z]+|- |-$|#|[\]}])")
 def of_json(stream: IO[bytes], decides: Callable[[Shape], object]) -> Shape:
     """Return the shape of JSON, as far as it was read until it decides.
 
-    Of an array, that of its first item.
+    The shape of an array is that of its first item.
     """
     ways: set[Way] = set()
     try:

@@ -36,10 +36,10 @@ _BINARY = (
 
 
 class _Counted(io.RawIOBase):
-    """A stream that tells how many bytes each read gave."""
+    """A stream that calls `read` with how many bytes each read gave."""
 
     def __init__(self, of: IO[bytes], read: Callable[[int], None]) -> None:
-        self._of, self._told = of, read
+        self._of, self._read_bytes = of, read
 
     def readable(self) -> bool:
         return True
@@ -47,7 +47,7 @@ class _Counted(io.RawIOBase):
     def readinto(self, room: memoryview) -> int:  # type: ignore[override]
         part = self._of.read(len(room))
         room[: len(part)] = part
-        self._told(len(part))
+        self._read_bytes(len(part))
         return len(part)
 
 
@@ -110,7 +110,8 @@ class _Ahead(io.RawIOBase):
 def open_file(file: Path, read: Callable[[int], None]) -> Iterator[Opened]:
     """Open a file, "-" for stdin. Raises FileInvalid.
 
-    A file compressed by gzip is decompressed. `read` is told of the bytes of the file that each read gave.
+    A file compressed by gzip is decompressed. `read` is called with the number of its bytes that
+    each read gave.
     """
     try:
         with sys.stdin.buffer if str(file) == "-" else file.open("rb") as whole:

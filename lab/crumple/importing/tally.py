@@ -13,7 +13,7 @@ from crumple.words import masked
 KINDS_MAX, LETTERS_MAX = 100_000, 64 << 20
 # The engine takes weights whose sum is 65,536 at most.
 WEIGHTS_MAX = 65_536
-# They tell of the load or of a cache, and not what a request asks.
+# They depend on the load or on a cache, and not on what a request asks.
 _OF_THE_MOMENT = frozenset({304, 408, 429, 499})
 
 

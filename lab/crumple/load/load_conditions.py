@@ -38,4 +38,4 @@ def _why_unknown(term: Term, record: TrialRecord, others: Disturbance, is_lost: 
         took = others.why or f"others took up to {others.taken_share:.1%} of the time"
         return f"{took}, and on a calm machine it may be otherwise"
     needed = numerals.count(term.requests_needed, "answer" if term.is_time else "request")
-    return f"it takes {needed} to tell, and {term.counted(record):,} came"
+    return f"it takes {needed} to know, and {term.counted(record):,} came"

@@ -90,7 +90,7 @@ class LoadView:
         return self._console.is_interactive and not self._quiet
 
     def _left_s(self, progress: contract.ProgressLine) -> float | None:
-        """The engine's figure; for a load that ends after so many requests, from the number that is left."""
+        """The engine's figure; for a load that ends by its requests, from the number that is left."""
         stop = self._spec.stop
         if stop.kind != "requests":
             return progress.left_s

@@ -136,7 +136,7 @@ def _check_outputs(flags: LoadFlags, mistakes: Mistakes) -> None:
 
 
 def _check_fits(shape: contract.ShapeSpec, to: contract.Target, options: Options, mistakes: Mistakes) -> None:
-    """Check that this machine can open so many connections; in an open shape the limit may not be reached."""
+    """Check that this machine can open all connections; an open shape may not reach its limit."""
     connections = capacity.connections_of(shape)
     if options.threads is not None and options.threads > connections:
         mistakes.add(

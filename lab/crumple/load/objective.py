@@ -156,7 +156,7 @@ class Term(Condition):
         return record.scheduled - in_flight
 
     def _beyond_doubt(self, record: TrialRecord) -> bool:
-        """Whether so many lie above the limit that no further request could bring the value below it."""
+        """Whether enough lie above the limit that no further request could bring the value below it."""
         if self.quantity == "failed":
             lost = record.outcomes.failed + record.outcomes.not_sent
             return lost > max(1.0, self.limit * self.requests_needed)
@@ -193,7 +193,7 @@ def asked(terms: Sequence[Term]) -> dict[float, float]:
     for term in terms:
         q = 1.0 if term.quantity == "max" else term.quantile
         if q is not None:
-            # Of two limits keep the lower one, which less lateness spoils.
+            # Keep the lower one of two limits, which less lateness spoils.
             limits[q] = min(term.limit, limits.get(q, term.limit))
     return limits
 

@@ -26,7 +26,7 @@ class Shares:
     steal: float | None
 
 
-class Meanwhile:
+class CpuWatch:
     """Measures how CPU time is shared, from the creation of this object on."""
 
     def __init__(self) -> None:
@@ -80,9 +80,9 @@ def look() -> str:
 
     Takes LOOK_S seconds.
     """
-    meanwhile = Meanwhile()
+    watch = CpuWatch()
     time.sleep(LOOK_S)
-    shares = meanwhile.shares()
+    shares = watch.shares()
     if shares.others is not None and shares.others > capacity.OTHERS_TOO_BUSY:
         return f"other programs use {shares.others:.0%} of the CPU"
     if shares.steal is not None and shares.steal > STEAL_IN_A_LOOK:

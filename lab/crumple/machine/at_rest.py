@@ -43,7 +43,7 @@ def cores(found: AtRest | None) -> float:
 
 
 def look(pid: int, over_s: float = OVER_S) -> AtRest | None:
-    """Look at the process tree of `pid` for so long; None: the times of its threads cannot be read."""
+    """Look at the process tree of `pid` for `over_s`; None: the times of its threads cannot be read."""
     before, began_s = cpu_ns(pid), time.monotonic()
     if not before:
         return None

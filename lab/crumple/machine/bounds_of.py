@@ -23,7 +23,7 @@ def open_files(pid: int) -> tuple[int, int] | None:
 
 
 def nearest(files: list[tuple[int, int]]) -> tuple[int, int] | None:
-    """Of numbers of open files, each with its limit, the one that is nearest to it; None: there is none."""
+    """The number of open files that is nearest to its limit, with that limit; None: there is none."""
     return max(files, key=lambda each: each[0] / max(1, each[1]), default=None)
 
 

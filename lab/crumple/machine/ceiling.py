@@ -70,7 +70,7 @@ class Ceiling(Frozen):
     """Answers per second that the engine reaches against the null server.
 
     `throughput_per_s` None: it could not be measured. `at_least`: it is a lower bound, because other programs
-    ran meanwhile or a load exceeded it. In both cases `why` has the reason.
+    ran during the measurement or a load exceeded it. In both cases `why` has the reason.
     """
 
     throughput_per_s: float | None
@@ -217,9 +217,9 @@ def _per_s(reading: Ceiling) -> float:
 
 
 def _reading(load: Engine, spec: TrialSpec) -> Ceiling:
-    meanwhile = alone.Meanwhile()
+    watch = alone.CpuWatch()
     record = engine.run(load, spec, lambda _: None)
-    shares = meanwhile.shares()
+    shares = watch.shares()
     lost = record.outcomes.failed + record.outcomes.not_sent
     if not record.outcomes.ok:
         raise EngineFailed(f"none of {record.scheduled:,} requests to the null server was answered in time")
@@ -237,9 +237,9 @@ def _disturbed(record: TrialRecord, shares: alone.Shares) -> str:
     if waited > WAITED_SHARE_MAX:
         return f"its thread waited for a core {waited:.0%} of the time"
     if shares.others is not None and shares.others > capacity.OTHERS_TOO_BUSY:
-        return f"other programs used {shares.others:.0%} of the CPU meanwhile"
+        return f"other programs used {shares.others:.0%} of the CPU during the measurement"
     if shares.steal is not None and shares.steal > capacity.STEAL_TOO_MUCH:
-        return f"the hypervisor took {shares.steal:.0%} of the CPU time meanwhile"
+        return f"the hypervisor took {shares.steal:.0%} of the CPU time during the measurement"
     return ""
 
 

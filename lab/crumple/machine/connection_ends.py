@@ -17,7 +17,7 @@ _ESTABLISHED = "01"
 
 @dataclass(frozen=True)
 class Ends:
-    """Of some connections: how many there are, how many were accepted, and how many each process holds.
+    """How many connections there are, how many were accepted, and how many each process holds.
 
     A connection that several processes hold counts for the one that was listed first.
     """

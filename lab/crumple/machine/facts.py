@@ -114,7 +114,7 @@ def turbo() -> str:
         return "off" if text(CPUS / "intel_pstate" / "no_turbo") == "1" else "on"
     with contextlib.suppress(UnreadError):
         return "on" if text(CPUS / "cpufreq" / "boost") == "1" else "off"
-    raise UnreadError("the kernel does not tell here")
+    raise UnreadError("the kernel does not show it here")
 
 
 def steal_share_since_boot() -> float:
@@ -186,7 +186,7 @@ def virtualisation() -> str:
         return text(Path("/sys/class/dmi/id/sys_vendor"))
     if "hypervisor" in _cpuinfo().get("flags", "").split():
         return "a hypervisor that does not give its name"
-    raise UnreadError("no systemd-detect-virt, and the CPU does not tell")
+    raise UnreadError("no systemd-detect-virt, and the CPU does not show it")
 
 
 def crumple_version() -> str:

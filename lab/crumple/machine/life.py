@@ -1,7 +1,7 @@
 """Watches whether a process lives: when it ended, and how, as far as this machine shows it.
 
-A pidfd tells the end of any process the moment it comes, whoever its parent is. How it ended is known of a
-process under the guard. Of another one the kernel shows it only until its parent has asked for it.
+A pidfd shows the end of any process the moment it comes, whoever its parent is. How a process under the guard
+ended is known. Of another one the kernel shows it only until its parent has asked for it.
 """
 
 import contextlib

@@ -12,7 +12,7 @@ from crumple.machine import process_tree
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 # A namespace's own addresses of IPv4, in /proc/net/fib_trie.
 _OWN_V4 = re.compile(r"\|-- ([\d.]+)\n\s+/32 host LOCAL")
-# Docker passes a published port on by a program of its own, which is told where to.
+# Docker passes a published port on by a program of its own, which is given the target.
 _PASSES_ON = re.compile(r"docker-proxy\0.*?-container-ip\0([^\0]+)\0-container-port\0(\d+)", re.DOTALL)
 
 

@@ -1,7 +1,7 @@
 """Process trees: descendants and ancestors, suspending a tree, and finding what listens on a port.
 
 Suspended processes cost no CPU while another server is measured. They keep memory, connections and timers;
-a timer that expires meanwhile fires when they resume. Nothing here starts or ends a process.
+a timer that expires in the pause fires when they resume. Nothing here starts or ends a process.
 
 Not psutil: for one tree it reads every process of the machine, and for one port the open files of each; this
 looks beside loads and between the slices of a run.
@@ -183,8 +183,8 @@ LISTEN = "0A"
 def free_port() -> int:
     """A TCP port on HOST that no socket uses at this moment, below those that the kernel gives away itself.
 
-    A program that is told the port takes a while to listen there. Meanwhile each connection that some program
-    opens, and each socket that is bound to port 0, gets one of the kernel's range.
+    A program that is given the port takes a while to listen there. Until then each connection that some
+    program opens, and each socket that is bound to port 0, gets one of the kernel's range.
     """
     lowest = 0
     with contextlib.suppress(facts.UnreadError):
@@ -308,7 +308,7 @@ def _check_it_was_ours(guarded: Guarded, port: int) -> None:
 
 
 def _listens(guarded: Guarded, port: int) -> bool:
-    """Whether the listener on `port` belongs to the command; True if the system does not tell."""
+    """Whether the listener on `port` belongs to the command; True if the system does not show it."""
     sockets = {f"socket:[{inode}]" for inode in listeners(port)}
     if not sockets:
         return True

@@ -15,7 +15,8 @@ from typing import Any
 from crumple.machine import process_tree, runtimes
 
 FILE = Path(__file__).with_name("setting_names.toml")
-# Files of settings are short. More processes than this tell no more.
+# The most bytes of a file of settings that are read, since such files are short; and the most processes that
+# are looked at, since further ones of a server are like these.
 BYTES_MOST, PROCESSES_MOST = 100_000, 16
 
 
@@ -38,7 +39,7 @@ class Setting:
     library: bool = False
 
     def written(self, requests: float) -> str:
-        """Return what is written for so many requests at a time."""
+        """Return what is written for this number of requests at a time."""
         return self.write.replace("{n}", str(max(1, -(-round(requests) // self.each))))
 
 

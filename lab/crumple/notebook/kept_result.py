@@ -53,7 +53,7 @@ class KeptResult:
     def tables(self) -> Mapping[str, "Table"]:
         """The tables by their names.
 
-        Of a search: levels; of a comparison of versions: turns, ratios; otherwise: trials, series, quantiles.
+        A search has levels; a comparison of versions turns and ratios; all else trials, series and quantiles.
         """
         from crumple.exports import result_tables
 

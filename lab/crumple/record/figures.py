@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 QUANTILES = (0.5, 0.75, 0.9, 0.99, 0.999)
 
 
-# Of a trial of which it is not known what others took.
+# That of a trial of which it is not known what others took.
 CALM = Disturbance(others_share=None, steal_share=None)
 
 
@@ -66,9 +66,9 @@ class Figures:
     cpu_per_request_us: float | None
     """Over the right answers, as all costs per request are."""
     cpu_user_us: float | None
-    """Of `cpu_per_request_us`; None, too, if there are too few ticks to split it."""
+    """The part of `cpu_per_request_us` in user mode; None, too, if there are too few ticks to split it."""
     cpu_kernel_us: float | None
-    """Of `cpu_per_request_us`; None, too, if there are too few ticks to split it."""
+    """The part of `cpu_per_request_us` in the kernel; None, too, if there are too few ticks to split it."""
     switches_per_request: float | None
     memory_peak_bytes: float | None
     """Proportional set size, or resident set size where the kernel reports no other."""

@@ -105,22 +105,22 @@ class Flow:
     def part(
         self, name: Name, at_ns: Floats, numbers: Sequence[float | None], weights: Floats | None = None
     ) -> StageTime:
-        """The mean time of a request where readings found these numbers of them (None: it did not tell).
+        """The mean time of a request where readings found these numbers of them (None: it did not show it).
 
         `weights`: how long each reading stands for; None: all as long.
         """
         every = weights or [1.0] * len(numbers)
-        told = [
+        known = [
             (batch, number, weight)
             for batch, number, weight in zip(self.batch_of(at_ns), numbers, every, strict=True)
             if number is not None
         ]
-        values, weighs = [number for _, number, _ in told], [weight for *_, weight in told]
-        taken = sorted({batch for batch, *_ in told})
+        values, weighs = [number for _, number, _ in known], [weight for *_, weight in known]
+        taken = sorted({batch for batch, *_ in known})
         means = [
             fmean(
-                [number for batch, number, _ in told if batch == one],
-                [weight for batch, _, weight in told if batch == one],
+                [number for batch, number, _ in known if batch == one],
+                [weight for batch, _, weight in known if batch == one],
             )
             for one in taken
         ]
@@ -130,7 +130,7 @@ class Flow:
         return replace(found, readings=float(readings))
 
     def of_means(self, name: Name, number: float, taken: Sequence[int], means: Floats) -> StageTime:
-        """The mean time of a request where there are so many, on average, by the means of some batches.
+        """The mean time of a request if there are `number` of them on average, by the means of batches.
 
         With fewer than two batches there is no interval: it reaches from 0 to twice the mean.
         """

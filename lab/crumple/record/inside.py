@@ -73,7 +73,7 @@ def divide(
 ) -> Inside | None:
     """Divide the part *inside*, `whole`; None: the spec did not ask for what it takes.
 
-    `spare_ns`: by so much pieces may exceed the whole before nothing is said of them. `outside_ns`: how long
+    `spare_ns`: how far pieces may exceed the whole before nothing is said of them. `outside_ns`: how long
     a request waits in front of the server. `idle_cores`: the cores that the server keeps busy without the
     load, which is not CPU time of requests.
     """
@@ -103,7 +103,7 @@ def divide(
     if _exceeds(_sum(pieces), whole, spare_ns):
         said = ", ".join(f"{each.words} {time(each.mean_ns)}" for each in pieces if each.mean_ns)
         return NotDivided(
-            f"a request is inside for {time(whole.mean_ns)}, and what the server does meanwhile comes to "
+            f"a request is inside for {time(whole.mean_ns)}, and what the server does in that time comes to "
             f"more: {said}"
         )
     return Divided(_adding_up(pieces, whole), tuple(untold))
@@ -282,7 +282,7 @@ def _of_peer(
 def _adding_up(pieces: Sequence[StageTime], whole: StageTime) -> tuple[StageTime, ...]:
     """The pieces and what is left, none below 0 or above the whole.
 
-    Where pieces exceed the whole by less than can be told, all are shortened by the same factor.
+    Where pieces exceed the whole by less than can be known, all are shortened by the same factor.
     """
     total = _sum(pieces)
     over = whole.mean_ns / total.mean_ns if total.mean_ns > whole.mean_ns else 1.0

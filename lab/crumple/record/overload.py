@@ -214,7 +214,7 @@ def _unanswered_share(record: TrialRecord, course: _Arrivals) -> float:
     latest, spent_s = course.due[::-1], course.spent_s[::-1]
     back_s = [*accumulate(spent_s)]
     last = min(len(latest) - 1, bisect_left(back_s, age_s))
-    # Of the interval in which that age lies, as much counts as is not older.
+    # The interval in which that age lies counts as far as it is not older.
     of_last = min(1.0, 1 - (back_s[last] - age_s) / spent_s[last])
     due = sum(latest[:last]) + of_last * latest[last]
     return (ages.count / 2 + record.not_sent.too_late) / due if due else 0.0

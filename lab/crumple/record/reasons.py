@@ -32,7 +32,7 @@ _TUNNEL: frozenset[Reason] = frozenset({"tunnel", "proxy-login", "proxy-refused"
 
 _PORT = "is it the right port?"
 _LOG = "look at the server's log"
-# Of a server that has answered others as it should.
+# Reasons of a server that has answered others as it should.
 _EXCESSIVE = "let the server send as many bytes of a body as it announces: the rest of one may have come late"
 _SHOW_ANOTHER = "or load with --insecure"
 _SHOW = "show one with --cert FILE --key FILE"

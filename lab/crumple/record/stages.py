@@ -178,21 +178,21 @@ def _budget(
     batches_min: int,
 ) -> Budget | None:
     in_flight, drawn = column(stages.in_flight, rows), column(stages.drawn, rows)
-    told = [bool(of) or not there for there, of in zip(in_flight, drawn, strict=True)]
+    are_known = [bool(of) or not there for there, of in zip(in_flight, drawn, strict=True)]
     flow, at_ns = Flow(record, number), column(stages.at_ns, rows)
-    told_ns = [each_ns for each_ns, tells in zip(at_ns, told, strict=True) if tells]
-    if not any(drawn) or len({*flow.batch_of(told_ns)}) < batches_min:
+    known_ns = [each_ns for each_ns, known in zip(at_ns, are_known, strict=True) if known]
+    if not any(drawn) or len({*flow.batch_of(known_ns)}) < batches_min:
         return None
     # Readings at random instants count alike. While the load rises, it matters more when they were.
     stands_for = halves_ns(record, at_ns) if rises(record) else [1.0] * len(at_ns)
     # Where a reading found none of the requests in flight, they count as being where the others were.
-    of_told = [each for each, tells in zip(stands_for, told, strict=True) if tells]
+    of_known = [each for each, known in zip(stands_for, are_known, strict=True) if known]
     scale = fmean(in_flight, stands_for) / fmean(
-        [there for there, tells in zip(in_flight, told, strict=True) if tells], of_told
+        [there for there, known in zip(in_flight, are_known, strict=True) if known], of_known
     )
     of_all = [
-        there / max(of, 1.0) * scale if tells else None
-        for there, of, tells in zip(in_flight, drawn, told, strict=True)
+        there / max(of, 1.0) * scale if known else None
+        for there, of, known in zip(in_flight, drawn, are_known, strict=True)
     ]
     whole = flow.part("due", at_ns, in_flight, stands_for)
     columns: tuple[tuple[Name, str], ...] = (*((stage, stage) for stage in STAGES), _UNKNOWN)
@@ -251,7 +251,7 @@ def _edges(record: "TrialRecord") -> float:
 
 
 def _share_out(part: StageTime, edges: float) -> StageTime:
-    """Return the part so many times as long. Its interval also holds what was found in the window."""
+    """Return the part `edges` times as long. Its interval also holds what was found in the window."""
     shared = times(part, edges)
     return replace(shared, low_ns=min(part.low_ns, shared.low_ns), high_ns=max(part.high_ns, shared.high_ns))
 

@@ -29,7 +29,7 @@ def delayed_share(taken_share: float, busy_share: float) -> float:
     """Return the largest share of the requests (0..1) that was delayed, in a shape without fixed pauses.
 
     While something is taken from the trial, requests pile up, and those that come while the server works that
-    off are delayed as well: 1/(1 − `busy_share`) for each that came meanwhile. One more for each was in
+    off are delayed as well: 1/(1 − `busy_share`) for each that came in that time. One more for each was in
     flight before. Users with fixed pauses come together again and again. `busy_share`: how busy the busiest
     thread of the server was, or all cores (0..1).
     """
@@ -38,7 +38,7 @@ def delayed_share(taken_share: float, busy_share: float) -> float:
 
 
 def rate(slowdown: float, lost_share: float = 0.0, delayed: float = 0.0) -> Factors:
-    """Of right answers per second; `lost_share`: of requests that failed; `delayed`: share that was delayed.
+    """The factors of right answers per second; `lost_share`, `delayed`: shares that failed, were delayed.
 
     The slowdown bounds how many more requests end. Those that failed because they were delayed may end well.
     """
@@ -57,12 +57,12 @@ def mean_delay_ns(mean_ns: float, pause_ns: float, slowdown: float) -> float:
 
 
 def closed_mean(mean_ns: float, pause_ns: float, slowdown: float) -> Factors:
-    """Of the mean time of a closed shape."""
+    """The factors of the mean time of a closed shape."""
     return 1 - mean_delay_ns(mean_ns, pause_ns, slowdown) / mean_ns if mean_ns else 1.0, 1.0
 
 
 def open_mean(quantile_ns: Callable[[float], float], delayed: float) -> Factors:
-    """Of a mean time elsewhere; `quantile_ns`: quantile (0..1) → ns; `delayed`: share that was delayed.
+    """The factors of a mean time elsewhere; `quantile_ns`: quantile (0..1) → ns; `delayed`: what share was.
 
     The requests that were not delayed took at least as long as the fastest ones here.
     """
@@ -73,17 +73,17 @@ def open_mean(quantile_ns: Callable[[float], float], delayed: float) -> Factors:
 
 
 def span(slowdown: float) -> Factors:
-    """Of the time that a number of requests takes in all."""
+    """The factors of the time that a number of requests takes in all."""
     return 1 / slowdown, 1.0
 
 
 def either(slowdown: float) -> Factors:
-    """Of a load at which something happens: both the server's capacity and its times depend on it."""
+    """The factors of a load at which something happens: the server's capacity and times depend on it."""
     return 1 / slowdown, slowdown
 
 
 def failed(share: float, slowdown: float, delayed: float = 0.0) -> Factors:
-    """Of the share of failed requests (0..1).
+    """The factors of the share of failed requests (0..1).
 
     The server may have answered as many more as it was slowed, and each failed request that was delayed.
     """
@@ -94,12 +94,12 @@ def failed(share: float, slowdown: float, delayed: float = 0.0) -> Factors:
 
 
 def ratio(of: Factors, to: Factors) -> Factors:
-    """Of the quotient of two figures."""
+    """The factors of the quotient of two figures."""
     return of[0] / to[1], of[1] / to[0] if to[0] else math.inf
 
 
 def mean(parts: Sequence[Factors]) -> Factors:
-    """Of a geometric mean of figures."""
+    """The factors of a geometric mean of figures."""
     low, high = (math.exp(end) for end in logarithms(parts))
     return low, high
 
@@ -127,7 +127,7 @@ def plain(values: Sequence[float], parts: Sequence[Factors]) -> tuple[float, flo
 
 
 def closed_quantile(quantile_ns: Callable[[float], float], q: float, delay_ns: float) -> Factors:
-    """Of the quantile q (0..1) of times in a closed shape; `delay_ns`: by how much the mean is longer.
+    """The factors of the quantile q (0..1) in a closed shape; `delay_ns`: by how much the mean is longer.
 
     No more than a share s of the requests was delayed by more than b. So as many took longer than x on a calm
     machine as took longer than x + b here, but for that share, and the quantile q there is at least the
@@ -146,7 +146,7 @@ def closed_quantile(quantile_ns: Callable[[float], float], q: float, delay_ns: f
 
 
 def open_quantile(quantile_ns: Callable[[float], float], q: float, delayed: float) -> Factors:
-    """Of the quantile q (0..1) of times in other shapes: all but a share `delayed` were not delayed."""
+    """The factors of the quantile q (0..1) in other shapes, if a share `delayed` of the times was delayed."""
     shown_ns = quantile_ns(q)
     if not delayed or shown_ns <= 0:
         return SURE

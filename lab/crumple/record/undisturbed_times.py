@@ -27,7 +27,7 @@ def quantile(
     mean_ns: float | None,
     others: Disturbance,
 ) -> Factors:
-    """Of the quantile q (0..1) of times whose mean is `mean_ns`; `quantile_ns`: quantile → ns."""
+    """The factors of the quantile q (0..1) of times whose mean is `mean_ns`; `quantile_ns`: quantile → ns."""
     pause_ns = _fixed_pause_ns(record)
     if pause_ns is None:
         return undisturbed.open_quantile(quantile_ns, q, others.delayed_share)
@@ -38,7 +38,7 @@ def quantile(
 def mean(
     record: TrialRecord, quantile_ns: Callable[[float], float], mean_ns: float | None, others: Disturbance
 ) -> Factors:
-    """Of the mean of times; `quantile_ns`: quantile → ns."""
+    """The factors of the mean of times; `quantile_ns`: quantile → ns."""
     if others.slowdown <= 1 or not mean_ns:
         return SURE
     pause_ns = _fixed_pause_ns(record)

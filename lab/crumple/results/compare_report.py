@@ -110,7 +110,7 @@ def verdicts(compared: ResultComparison) -> list[str]:
 
 
 def why_undecided(compared: ResultComparison) -> str:
-    """Return why nothing was judged, and what would tell; empty if something was."""
+    """Return why nothing was judged, and what would decide it; empty if something was."""
     found = compared.comparison
     if any(each.change != "not known" for each in found.differences):
         return ""

@@ -178,7 +178,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def prune(keep: int = RESULTS_MAX, most_bytes: int = BYTES_MAX) -> list[str]:
-    """Remove the oldest results that have neither name nor tag beyond so many, or so many bytes.
+    """Remove the oldest results that have neither name nor tag beyond `keep` of them, or `most_bytes`.
 
     Return the names of those that were removed. A file that cannot be read or removed stays.
     """

@@ -79,9 +79,9 @@ class Means:
     pace: TrialPace = field(default_factory=TrialPace)
     noted: Callable[[], None] = lambda: None
     unfit: set[str] = field(default_factory=set)
-    """The experiments that the user was told this machine cannot do."""
+    """The experiments that this machine cannot do, as the user knows."""
     said: set[str] = field(default_factory=set)
-    """The problems of this machine that the user was told."""
+    """The problems of this machine that the user knows."""
 
 
 class Blocks:

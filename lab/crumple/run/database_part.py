@@ -42,7 +42,7 @@ class DatabasePart:
     _looks: list[Look] = field(default_factory=list)
 
     def environment(self) -> dict[str, str]:
-        """Return the environment variables that tell the server where the database is."""
+        """Return the environment variables by which the server finds the database."""
         return self.data.environment() if self.data else {}
 
     def count(self) -> None:

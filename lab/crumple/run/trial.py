@@ -237,11 +237,11 @@ def _others_turn(running: servers.StartedServer | Lent) -> Generator[None]:
 def _look_first(on_progress: OnProgress, look: Callable[[], None]) -> OnProgress:
     """Return `on_progress`, extended: it calls `look` first."""
 
-    def told(progress: contract.ProgressLine) -> None:
+    def watched(progress: contract.ProgressLine) -> None:
         look()
         on_progress(progress)
 
-    return told
+    return watched
 
 
 def _asked_beside(job: Job, canaries: contract.TrialRecord | None) -> int:

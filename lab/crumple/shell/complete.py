@@ -128,7 +128,7 @@ def _options(command: Command, before: Sequence[str], typed: str) -> list[Candid
 
 
 def _values(described: Described, of: Option | Argument, typed: str) -> list[Candidate]:
-    # Of a list, only the last name is being typed.
+    # Only the last name of a list is being typed.
     done, comma, last = typed.rpartition(",") if of["metavar"] == "A,B" else ("", "", typed)
     known = of["among"] or values.named(of["metavar"], described)
     return [(each if each == FILES else f"{done}{comma}{each}", "") for each in known if _fits(each, last)]

@@ -66,5 +66,5 @@ def _in_project(names: Callable[[Path], Iterable[str]]) -> list[str]:
     try:
         return sorted(names(project.root()))
     except (CrumpleError, OSError):
-        # There is nobody to tell: the shell waits for words.
+        # Nobody would see a message: the shell waits for words.
         return []

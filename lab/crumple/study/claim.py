@@ -230,7 +230,7 @@ class GrowthClaim(_Claim):
         return None if written is None else _quantity(written)
 
     @model_validator(mode="after")
-    def _can_be_told(self) -> "GrowthClaim":
+    def _can_be_known(self) -> "GrowthClaim":
         if (self.experiment is None) == (self.experiments is None):
             raise impossible("needs either experiment or experiments", "write one of them")
         if self.metric == "memory" and self.per_connection is None:

@@ -199,7 +199,7 @@ class Scale(Frozen):
     """Server → a warm-up of its own, for runtimes that compile while they run."""
     stop: Until
     slices: Annotated[int, Field(ge=1, le=100)] = 1
-    """The number of turns in which each start is measured; meanwhile its block's others are suspended."""
+    """The number of turns in which each start is measured while the others of its block are suspended."""
     twin: bool = True
     """Whether each block has a twin, which takes the time of one more trial."""
     shape: Shape | None = None

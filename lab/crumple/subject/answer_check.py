@@ -47,7 +47,7 @@ class ServerConnection:
         """The answer to `request`, sent in `segments` parts. Raises WrongAnswer, which names it `asked`."""
         written = _written(request, self._address)
         size = -(-len(written) // segments)
-        with _told(asked):
+        with _errors_of(asked):
             began = time.monotonic()
             for at in range(0, len(written), size):
                 if at:
@@ -65,7 +65,7 @@ class ServerConnection:
 def connection(address: str) -> Iterator[ServerConnection]:
     """Connect to "host:port" and yield the peer; closes at the end. Raises WrongAnswer."""
     host, _, port = address.rpartition(":")
-    with _told(f"connecting to {address}"):
+    with _errors_of(f"connecting to {address}"):
         connected = socket.create_connection((host, int(port)), LIMIT_S)
     with connected:
         yield ServerConnection(address, connected)
@@ -100,7 +100,7 @@ def _written(request: RequestSpec, address: str) -> bytes:
 
 
 @contextlib.contextmanager
-def _told(asked: str) -> Iterator[None]:
+def _errors_of(asked: str) -> Iterator[None]:
     """Turn network and HTTP errors inside into WrongAnswer."""
     try:
         yield
@@ -154,7 +154,7 @@ def twice(address: str, workload: Workload, parameters: Mapping[str, Value], *, 
 
 
 def kept(address: str, workload: Workload, requests: int) -> None:
-    """Ask `requests` times on one connection. Raises WrongAnswer, also if the server closes it meanwhile."""
+    """Ask `requests` times on one connection. Raises WrongAnswer, also if it is closed."""
     request = workload.request_with({})
     with connection(address) as peer:
         for number in range(1, requests + 1):

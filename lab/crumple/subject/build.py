@@ -158,7 +158,7 @@ def _reason_against(name: str, requirement: Requirement, found: _Found | None) -
     if found is None:
         return f"{name} is not installed"
     if found.version is None:
-        return f"{name} does not tell its version: {' '.join(requirement.command)}"
+        return f"{name} does not show its version: {' '.join(requirement.command)}"
     if not found.will_do(requirement):
         return f"{name} {found.version} is older than {requirement.at_least}"
     return None
@@ -184,7 +184,7 @@ def _found(requirement: Requirement, folder: Path) -> _Found | None:
 def _version(requirement: Requirement, folder: Path, path: str) -> str | None:
     # The time of the last change is part of the cache's key: setup may just have replaced the executable.
     changed_ns = Path(path).stat().st_mtime_ns
-    found = re.search(requirement.version, _told(requirement.command, folder, path, changed_ns))
+    found = re.search(requirement.version, _version_text(requirement.command, folder, path, changed_ns))
     return found[1] if found else None
 
 
@@ -193,11 +193,11 @@ def forget() -> None:
 
     The time of change is not enough: a shell that looks for a file stays the same executable.
     """
-    _told.cache_clear()
+    _version_text.cache_clear()
 
 
 @lru_cache(maxsize=256)
-def _told(command: tuple[str, ...], folder: Path, path: str, changed_ns: int) -> str:
+def _version_text(command: tuple[str, ...], folder: Path, path: str, changed_ns: int) -> str:
     """What the command prints to stdout and stderr; empty if it cannot run."""
     try:
         asked = subprocess.run(

@@ -42,7 +42,7 @@ class Database(Protocol):
     version: str
 
     def environment(self) -> dict[str, str]:
-        """The variables that tell a server how to connect."""
+        """The environment variables by which a server knows how to connect."""
 
     def counters(self, table: str) -> Counters:
         """What the database has answered so far, once that no longer changes. Raises DatabaseFailed."""
@@ -172,7 +172,7 @@ class _CountedDatabase:
                 return Counters(selects, self._rows_read(cursor, table))
         except pymysql.Error as error:
             raise DatabaseFailed(
-                f"the database {self.place} does not tell its counters: {_said(error)}"
+                f"the database {self.place} does not show its counters: {_said(error)}"
             ) from None
 
     def _there(self) -> Connection:
@@ -207,7 +207,7 @@ class _Private(_CountedDatabase):
         self._process = process
 
     def environment(self) -> dict[str, str]:
-        """The variables that tell a server how to connect."""
+        """The environment variables by which a server knows how to connect."""
         user, schema = SERVERS_USER, tables.SCHEMA
         return _environment(process_tree.HOST, self._process.port, user, self._process.password, schema)
 
@@ -246,7 +246,7 @@ class _Users(_CountedDatabase):
         self._named = named
 
     def environment(self) -> dict[str, str]:
-        """The variables that tell a server how to connect."""
+        """The environment variables by which a server knows how to connect."""
         named = self._named
         return _environment(named.host, named.port, named.user, named.password, named.name)
 

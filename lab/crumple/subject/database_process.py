@@ -44,7 +44,7 @@ UNPRIVILEGED = ("mysql", "nobody")
 # Seconds after which the making of the files of a database is given up.
 MAKE_S = 120.0
 REDO_LOG = "--innodb-log-file-size=8M"
-# One command under the guard, so that a lab that is killed meanwhile leaves nothing behind.
+# One command under the guard, so that a lab that is killed while it runs leaves nothing behind.
 MAKE = 'server="$1"; into="$2"; shift 2; "$server" "$@" < statements.sql && cp -R data/. "$into"'
 
 
@@ -66,9 +66,9 @@ def programs() -> DatabasePrograms:
     if server is None or system_tables is None:
         lacking = "is not installed" if server is None else "lacks its system tables"
         raise DatabaseMissing(f"mariadbd {lacking}", f"install it with: apt-get install {APT}")
-    told = subprocess.run([server, "--version"], capture_output=True, text=True, timeout=20, check=False)
+    answer = subprocess.run([server, "--version"], capture_output=True, text=True, timeout=20, check=False)
     user = _unprivileged() if os.geteuid() == 0 else None
-    return DatabasePrograms(server, system_tables, told.stdout.strip(), user)
+    return DatabasePrograms(server, system_tables, answer.stdout.strip(), user)
 
 
 def handed_over(folder: Path, user: str | None) -> None:

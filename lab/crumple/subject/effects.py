@@ -140,7 +140,7 @@ def _could_be(model: IoModel, seen: TreeSeen) -> bool:
 
 
 def observe(address: str, pids: "Pids", request: RequestSpec, wait_s: float) -> TreeSeen:
-    """Send REQUESTS at once that wait `wait_s`, and count the tree meanwhile. Raises WrongAnswer."""
+    """Send REQUESTS at once that wait `wait_s`, and count the tree until they end. Raises WrongAnswer."""
     idle = count(pids)
     replies: list[answer_check.Reply | WrongAnswer] = []
     asked = f"{request.method} {request.path}, {REQUESTS} at once"

@@ -91,7 +91,7 @@ def as_root() -> list[str] | None:
 def is_offered(name: str) -> bool:
     """Whether apt has a version of that package to install."""
     try:
-        told = subprocess.run(
+        listed = subprocess.run(
             ["apt-cache", "policy", name],
             capture_output=True,
             text=True,
@@ -101,7 +101,7 @@ def is_offered(name: str) -> bool:
         )
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return re.search(r"^ *Candidate: \d", told.stdout, re.MULTILINE) is not None
+    return re.search(r"^ *Candidate: \d", listed.stdout, re.MULTILINE) is not None
 
 
 def install(wanted: Sequence[Package], *, yes: bool, say: Say, ask: Ask) -> None:
@@ -120,7 +120,7 @@ def install(wanted: Sequence[Package], *, yes: bool, say: Say, ask: Ask) -> None
     for which, command in zip(("will run:", "         "), todo, strict=False):
         say(f"{which} {shlex.join(command)}")
     if not POLICY.exists():
-        say(f"meanwhile {POLICY} keeps packages from starting services")
+        say(f"until that is done, {POLICY} keeps packages from starting services")
     if not yes and not ask("Install these?"):
         say("installed nothing")
         return
@@ -178,17 +178,17 @@ def still_at_it(what: str, say: Say) -> Iterator[None]:
     over = threading.Event()
     began = time.monotonic()
 
-    def tell() -> None:
+    def report() -> None:
         while not over.wait(SAY_EVERY_S):
             say(f"  still {what}, {time.monotonic() - began:.0f} s")
 
-    teller = threading.Thread(target=tell, daemon=True)
-    teller.start()
+    reporter = threading.Thread(target=report, daemon=True)
+    reporter.start()
     try:
         yield
     finally:
         over.set()
-        teller.join()
+        reporter.join()
 
 
 def _run(command: list[str], say: Say) -> bool:

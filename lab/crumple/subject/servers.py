@@ -74,7 +74,7 @@ def _fill(folder: Path) -> None:
 
 
 def scratch_environment(scratch: Path) -> dict[str, str]:
-    """The variables that tell a server both paths."""
+    """The environment variables that hold both paths for a server."""
     return {"HASH_FILE": str(scratch / HASH_FILE), "FILES_FOLDER": str(scratch / FILES_FOLDER)}
 
 
@@ -87,7 +87,7 @@ def files_left(scratch: Path, within_s: float = SETTLED_S) -> int:
 
 
 def files_fault(left: int, connections: int) -> str:
-    """A sentence about `left` files; empty if so many may have been in use when the load ended."""
+    """A sentence about `left` files; empty if all may have been in use when the load ended."""
     if left <= connections:
         return ""
     return f"the server left {left:,} of its files behind; it must remove each with its answer"

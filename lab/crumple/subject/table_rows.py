@@ -190,7 +190,7 @@ ENDINGS = (
 @cache
 def wp_options() -> TableRows:
     """The table with all its rows, ids from 1; some ids are missing, as in any old installation."""
-    # Of Random's methods only random() is guaranteed to yield the same numbers in every version of Python.
+    # Only the method random() of Random is guaranteed to yield the same numbers in every version of Python.
     draw = random.Random(10).random
     made: list[tuple[int, str, str, str]] = []
     for number, (name, value) in enumerate(_settings(), 1):
@@ -362,7 +362,7 @@ CONCERNS = ("Rivers", "Measures", "Harbours", "Machines", "Maps", "Letters", "Wi
 @cache
 def books() -> TableRows:
     """The table with all its rows, ids from 1."""
-    # Of Random only random() promises the same numbers from every version of Python.
+    # Only the method random() of Random promises the same numbers from every version of Python.
     draw = random.Random(20).random
     made: list[tuple[int | str, ...]] = []
     for number in range(1, BOOKS + 1):

@@ -36,7 +36,7 @@ def problems(
 ) -> tuple[str, ...]:
     """A sentence if there were fewer queries than right answers, or more than requests; else empty.
 
-    `beside`: requests that others than the engine's load sent to the server meanwhile.
+    `beside`: requests that others than the engine's load sent to the server between the two.
     """
     answered = record.outcomes.ok + record.warm_up.outcomes.ok
     sent = record.scheduled + record.warm_up.scheduled + record.retried + beside
@@ -45,7 +45,7 @@ def problems(
     if min(selects, queries) < answered:
         return (
             f"the database was asked {min(selects, queries):,} times for {answered:,} right answers; "
-            "the server answers without asking, or keeps what it was told",
+            "the server answers without asking, or keeps what the database answered",
         )
     counted = before.rows_read is not None and after.rows_read is not None
     # Drivers send SELECTs of their own when they connect, so only the rows can show that there were too many.

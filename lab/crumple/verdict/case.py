@@ -65,7 +65,7 @@ class ClaimCase:
         if opinion.by_others:
             return f"{opinion.reason}; others took too much of the machine for any number of blocks to tell"
         if opinion.blocks_needed is None:
-            return f"{opinion.reason}; how many blocks would tell is not known, or more than 100"
+            return f"{opinion.reason}; how many blocks would decide it is not known, or more than 100"
         most, total = self.look.most, opinion.blocks_needed + max(0, self.look.blocks - blocks)
         if most is not None and total > most:
             return f"{opinion.reason}; it would take about {total} blocks, and this scale has {most} at most"

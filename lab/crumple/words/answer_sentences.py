@@ -55,9 +55,9 @@ def outcome(each: Unexpected) -> str:
 
 def diagnosis(each: Unexpected) -> str:
     """What came, and the headers that say why: "415 Unsupported Media Type; sent without a Content-Type"."""
-    told = _telling(each.first, each.request) if each.first else ()
+    details = _details(each.first, each.request) if each.first else ()
     remedy = [each.words.remedy] if each.words and each.words.remedy else []
-    return "; ".join([_named(each), *remedy, *told, *_compared(each)])
+    return "; ".join([_named(each), *remedy, *details, *_compared(each)])
 
 
 def lines(found: Sequence[Unexpected], at_most: int) -> list[str]:
@@ -145,7 +145,7 @@ def _compared(each: Unexpected) -> Iterator[str]:
         yield f"bytes are compared in a sample: {of}"
 
 
-def _telling(first: Example, asked: RequestSpec | None) -> Iterator[str]:
+def _details(first: Example, asked: RequestSpec | None) -> Iterator[str]:
     """The headers, sent or received, that explain what is wrong with a request."""
     code = first.status
     if first.outcome == "wrong-body" and asked is not None and asked.expect.body_bytes is not None:

@@ -38,7 +38,7 @@ def sure(found: Finding) -> str:
 
 
 def in_short(said: Sequence[Said]) -> list[tuple[str, str]]:
-    """What limits it, and what makes that doubtful; if nothing was found, why that cannot be told."""
+    """What limits it, and what makes that doubtful; if nothing was found, why that is not known."""
     whole = [each.why for each in said if isinstance(each, Unclear) and each.cause in ("none", "engine")]
     if found := limits(said):
         return [*found, *(("cannot tell", why) for why in whole)]
@@ -60,12 +60,12 @@ def in_parts(kept_back_ns: float, *, is_shown: bool) -> str:
 
 
 def no_sign_why(said: Sequence[Said]) -> str:
-    """Of which causes there is no sign, and why."""
+    """The causes of which there is no sign, and why."""
     return "; ".join(f"{CAUSES[each.cause]} ({each.why})" for each in said if isinstance(each, Out))
 
 
 def unclear(said: Sequence[Said]) -> str:
-    """What could not be told, and why; each reason once."""
+    """What is not known, and why; each reason once."""
     causes: dict[str, list[Cause]] = {}
     for each in said:
         if isinstance(each, Unclear):
@@ -77,5 +77,5 @@ def unclear(said: Sequence[Said]) -> str:
 
 
 def as_data(said: Sequence[Said]) -> list[dict[str, Any]]:
-    """What was found, what there is no sign of, and what could not be told, for other programs."""
+    """What was found, what there is no sign of, and what is not known, for other programs."""
     return [{"kind": type(each).__name__.lower(), **asdict(each)} for each in said]

@@ -37,8 +37,10 @@ def rows(record: TrialRecord) -> list[tuple[str, str]]:
 
 def by_threads(cpu: CpuTime) -> str:
     """The threads that take most, by name; empty: all have one name."""
-    told = [each for each in cpu.threads[:LISTED_MAX] if each.share >= SHARE_MIN]
-    return ", ".join(f"{each.name} {numerals.share(each.share)}" for each in told) if len(told) > 1 else ""
+    listed = [each for each in cpu.threads[:LISTED_MAX] if each.share >= SHARE_MIN]
+    return (
+        ", ".join(f"{each.name} {numerals.share(each.share)}" for each in listed) if len(listed) > 1 else ""
+    )
 
 
 def by_code(cpu: CpuTime) -> str:
@@ -55,13 +57,13 @@ def by_code(cpu: CpuTime) -> str:
 
 
 def _listed(cpu: CpuTime, of: list[tuple[str, int]]) -> str:
-    """What most samples are in, if it is enough of them for a share. What has one name is told as one."""
+    """What most samples are in, if it is enough of them for a share. What has one name is listed as one."""
     together: dict[str, int] = {}
     for name, samples in of:
         together[name] = together.get(name, 0) + samples
     most = sorted(together.items(), key=lambda each: -each[1])[:LISTED_MAX]
-    told = [(name, samples / cpu.samples) for name, samples in most if samples >= LISTED_SAMPLES_MIN]
-    return ", ".join(f"{name} {numerals.share(share)}" for name, share in told if share >= SHARE_MIN)
+    listed = [(name, samples / cpu.samples) for name, samples in most if samples >= LISTED_SAMPLES_MIN]
+    return ", ".join(f"{name} {numerals.share(share)}" for name, share in listed if share >= SHARE_MIN)
 
 
 def _unnamed(cpu: CpuTime) -> str:

@@ -37,7 +37,7 @@ COLOURS: dict[Name, str] = {
 }
 ABOUT = (
     "The mean response time, by where requests were found: not accepted, unread, inside the server, or "
-    "returning. The time inside is divided by what the server did meanwhile: the CPU time that it used, how "
+    "returning. The time inside is divided by what the server did in it: the CPU time that it used, how "
     "many of its threads were ready to run or waited for a disk, and how many of its connections waited for "
     "an answer."
 )

@@ -284,11 +284,11 @@ def test_a_run_tells_each_claim_as_a_finding() -> None:
 
 
 def test_the_job_report_of_a_load_has_its_conditions() -> None:
-    unknown = Outcome("p99.9>1s", "not known", "it takes 10,000 answers to tell, and 500 came")
+    unknown = Outcome("p99.9>1s", "not known", "it takes 10,000 answers to know, and 500 came")
     holds = Outcome("p99>1ms", "holds", "")
     made = loads.job_report(closed(fail_if=(unknown, holds)))
     assert [each.sentence for each in made.outcomes] == [
-        "fail if p99.9>1s: is not known: it takes 10,000 answers to tell, and 500 came",
+        "fail if p99.9>1s: is not known: it takes 10,000 answers to know, and 500 came",
         "fail if p99>1ms: holds, so it fails",
     ]
 

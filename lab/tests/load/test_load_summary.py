@@ -53,17 +53,17 @@ def test_conditions_of_failure_show_their_result() -> None:
     conditions = (
         Outcome("p99>250ms", "holds", ""),
         Outcome("failed>1%", "does not hold", ""),
-        Outcome("p99.9>1s", "not known", "it takes 10,000 answers to tell, and 500 came"),
+        Outcome("p99.9>1s", "not known", "it takes 10,000 answers to know, and 500 came"),
     )
     said = text(synthetic_load.closed(fail_if=conditions), width=120, styled=False)
     assert "✗ fail if p99>250ms: holds, so it fails" in said
     assert "✓ fail if failed>1%: does not hold" in said
-    assert "? fail if p99.9>1s: is not known: it takes 10,000 answers to tell, and 500 came" in said
+    assert "? fail if p99.9>1s: is not known: it takes 10,000 answers to know, and 500 came" in said
 
 
 def test_a_valid_load_that_fails_is_not_just_called_valid() -> None:
     passes = Outcome("p99>1s", "does not hold", "")
-    unknown = Outcome("p99.9>1s", "not known", "it takes 10,000 answers to tell, and 500 came")
+    unknown = Outcome("p99.9>1s", "not known", "it takes 10,000 answers to know, and 500 came")
     fails = Outcome("p99>250ms", "holds", "")
 
     def lines(*conditions: Outcome) -> list[str]:

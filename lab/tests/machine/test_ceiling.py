@@ -23,7 +23,7 @@ NOTE = "print(spec['shape']['connections'], file=open({log!r}, 'a'))"
 def meanwhile(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """CPU use by other programs, as the ceiling reads it: none, unless a test changes it."""
     shares = {"others": 0.0, "steal": 0.0}
-    monkeypatch.setattr(alone.Meanwhile, "shares", lambda _: alone.Shares(**shares))
+    monkeypatch.setattr(alone.CpuWatch, "shares", lambda _: alone.Shares(**shares))
     return shares
 
 
@@ -235,7 +235,7 @@ def test_a_null_server_that_does_not_start_is_reported(tmp_path: Path) -> None:
 MADE = Ceiling(throughput_per_s=10_000)
 BUSY = {"others": 0.34}
 DISTURBED = Ceiling(
-    throughput_per_s=10_000, at_least=True, why="other programs used 34% of the CPU meanwhile"
+    throughput_per_s=10_000, at_least=True, why="other programs used 34% of the CPU during the measurement"
 )
 
 
@@ -265,8 +265,8 @@ def test_nothing_is_measured_if_the_null_server_cannot_replace_the_server(bench:
 @pytest.mark.parametrize(
     ("others_share", "steal", "body", "why"),
     [
-        (0.16, 0.0, "", "other programs used 16% of the CPU meanwhile"),
-        (0.0, 0.03, "", "the hypervisor took 3% of the CPU time meanwhile"),
+        (0.16, 0.0, "", "other programs used 16% of the CPU during the measurement"),
+        (0.0, 0.03, "", "the hypervisor took 3% of the CPU time during the measurement"),
         (
             0.0,
             0.0,

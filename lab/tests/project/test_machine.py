@@ -116,7 +116,7 @@ def test_cpu_time_of_others_is_seen_and_our_own_is_not(monkeypatch):
     monkeypatch.setattr(machine_facts, "cpu_ticks", lambda: next(ticks))
     ours = iter([100, 120])
     monkeypatch.setattr(alone, "_our_ticks", lambda: next(ours))
-    assert alone.Meanwhile().shares() == alone.Shares(others=0.4, steal=0.1)
+    assert alone.CpuWatch().shares() == alone.Shares(others=0.4, steal=0.1)
 
 
 @pytest.mark.starts
@@ -138,7 +138,7 @@ def test_cpu_time_of_our_ended_children_is_ours():
 )
 def test_who_uses_the_machine_is_said(monkeypatch, shares, said):
     monkeypatch.setattr(alone, "LOOK_S", 0.0)
-    monkeypatch.setattr(alone.Meanwhile, "shares", lambda _: alone.Shares(*shares))
+    monkeypatch.setattr(alone.CpuWatch, "shares", lambda _: alone.Shares(*shares))
     assert alone.look() == said
 
 

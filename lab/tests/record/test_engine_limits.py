@@ -232,12 +232,12 @@ def test_a_throughput_near_the_engines_ceiling_is_a_warning() -> None:
 
 
 def test_a_ceiling_that_is_only_a_lower_bound() -> None:
-    bound = {"at_least": True, "why": "other programs used 34% of the CPU meanwhile"}
+    bound = {"at_least": True, "why": "other programs used 34% of the CPU during the measurement"}
     assert validity.assess(documents.record(), ceiling=Ceiling(throughput_per_s=14_500, **bound)) == FINE
     warning = the_warning(documents.record(), ceiling=Ceiling(throughput_per_s=5_000, **bound))
     assert warning == (
         "how near the engine came to its ceiling is not known, which is 5,000 /s or more: other programs "
-        "used 34% of the CPU meanwhile; measure again on a calm machine"
+        "used 34% of the CPU during the measurement; measure again on a calm machine"
     )
     assert not engine_limits.may_have_been_the_limit([warning])
 

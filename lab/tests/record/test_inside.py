@@ -193,7 +193,7 @@ def test_more_than_the_requests_that_are_inside_do_something_else() -> None:
 def test_pieces_that_come_to_more_than_the_whole_are_not_told() -> None:
     record = watched(user=14.0, waits={DATABASE: [(14, 0, 0)] * 40})
     why = why_not(record)
-    assert "is inside for 2 ms, and what the server does meanwhile comes to more" in why
+    assert "is inside for 2 ms, and what the server does in that time comes to more" in why
     assert f"waiting for {DATABASE} 1.4 ms" in why
 
 

@@ -131,7 +131,7 @@ def test_a_server_that_answers_from_memory_is_not_valid(filled, tmp_path):
     assert stored.status == "measured" and not stored.valid
     assert stored.database is not None and stored.database.queries == 0
     (said,) = of_the_database(stored)
-    assert "the server answers without asking, or keeps what it was told" in said
+    assert "the server answers without asking, or keeps what the database answered" in said
 
 
 def test_a_database_that_dies_fails_only_its_trial(filled, tmp_path):

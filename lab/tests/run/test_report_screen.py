@@ -149,9 +149,9 @@ def test_an_effect_without_a_number_is_shown_by_its_reason() -> None:
 
 def test_an_undecided_claim_says_how_many_blocks_it_needs() -> None:
     few = made.ratio("R", 9.0, answer=made.UNDECIDED, blocks_needed=5)
-    assert "; about 5 blocks would tell, 2 more (R)." in sentence(few)
+    assert "; about 5 blocks would decide it, 2 more (R)." in sentence(few)
     unknown = made.ratio("R", 9.0, answer=made.UNDECIDED)
-    assert "; how many blocks would tell is not known (R)." in sentence(unknown)
+    assert "; how many blocks would decide it is not known (R)." in sentence(unknown)
     many = made.ratio("MANY", 9.0, answer=made.UNDECIDED, blocks_needed=50)
     assert findings.answer(made.run([many, few])).sentence.endswith("(R; 1 more undecided).")
 

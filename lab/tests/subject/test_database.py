@@ -152,7 +152,7 @@ def test_a_database_that_died_is_reported_and_started_again(found):
         while data.alive() and time.monotonic() < deadline:
             time.sleep(0.01)
         assert str(data.ended()) == "the database was killed by signal 9 (SIGKILL)"
-        with pytest.raises(DatabaseFailed, match="does not tell its counters"):
+        with pytest.raises(DatabaseFailed, match="does not show its counters"):
             data.counters("books")
         again = databases.ready(())
         assert again.alive() and again.environment() != data.environment()

@@ -27,7 +27,7 @@ def test_fewer_queries_than_answers_mean_that_the_server_remembers():
     (said,) = tables.problems(RECORD, TEN, BEFORE, after(28_999))
     assert said == (
         "the database was asked 28,999 times for 29,000 right answers; "
-        "the server answers without asking, or keeps what it was told"
+        "the server answers without asking, or keeps what the database answered"
     )
 
 

@@ -92,7 +92,7 @@ def test_a_server_with_all_requirements_is_ready_and_has_versions(tmp_path):
         ),
         (
             '[requires.mute]\ncommand = ["true"]\nversion = "([0-9]+)"\n',
-            "mute does not tell its version: true",
+            "mute does not show its version: true",
             "install mute",
         ),
     ],

@@ -240,7 +240,7 @@ CHARTS = (
     Chart(
         "response-time",
         "Response time",
-        "Of the ok answers, by when they arrived; logarithmic. Each percentile is over intervals long enough "
+        "The ok answers, by when they arrived; logarithmic. Each percentile is over intervals long enough "
         "to carry it. The warm-up is shaded.",
         response_over_time,
     ),
@@ -258,7 +258,7 @@ CHARTS = (
     Chart(
         "memory",
         "Memory",
-        "Of all the server's processes; pages they share count once, where that could be read.",
+        "All the server's processes together; pages they share count once if that could be read.",
         memory_over_time,
         half=True,
     ),

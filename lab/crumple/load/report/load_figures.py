@@ -63,7 +63,7 @@ class UnexpectedEnd(Lenient):
     tls_fault: str | None
     """What TLS reported."""
     bodies_compared: int | None
-    """Of how many ok answers the bytes were compared."""
+    """The number of ok answers whose bytes were compared."""
     first: Example | None
     """The first of them, as it went over the wire."""
 

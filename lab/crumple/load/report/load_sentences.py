@@ -154,7 +154,7 @@ def not_sent(record: contract.TrialRecord) -> str:
 
 
 def _too_late(record: contract.TrialRecord) -> str:
-    """Why requests were too late in a load that ends after so many: usually its time was over before."""
+    """Why requests were too late in a load that ends by their number: usually its time was over before."""
     stop = record.spec.stop
     assert stop.kind == "requests"
     if record.measured_ns < _WHOLE * stop.within_s * 1e9:
@@ -254,7 +254,7 @@ def throughput(load: "LoadDocument") -> str:
     said = f"{numerals.rate(load.throughput_per_s)} ok"
     if load.lost is not None:
         return said if load.throughput_per_s else ""
-    # A load that ends after so many requests schedules all of them, even those not due in its time.
+    # A load that ends after a number of requests schedules all of them, even those not due in its time.
     by_number = record.spec.stop.kind == "requests" and record.not_sent.too_late
     if record.spec.shape.kind == "open" and not by_number:
         said += f" of {numerals.rate(load.due_per_s)} due"
@@ -344,7 +344,7 @@ def seconds(value: float) -> str:
 
 
 def local(spec: contract.TrialSpec) -> bool:
-    """Whether the load stayed on this machine, as far as the address tells."""
+    """Whether the load stayed on this machine, as far as the address shows."""
     return spec.target.address.startswith(("127.", "[::1]", "unix:"))
 
 

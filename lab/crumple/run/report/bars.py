@@ -174,8 +174,8 @@ def _summary_row(row: ServerView, metric: str, scale: float) -> dict[str, Any]:
     if summary is None:
         why = marks(row) or ("no start was measured" if not row.counting else "could not be read")
         return {**common, "value": 0, "low": 0, "high": 0, "reach": 0, "figure": "–", "remark": why}
-    telling = numerals.telling(summary)
-    low, high = (summary.low, summary.high) if telling else (summary.estimate, summary.estimate)
+    shown = numerals.worth_showing(summary)
+    low, high = (summary.low, summary.high) if shown else (summary.estimate, summary.estimate)
     limit = row.limit(metric)
     return {
         **common,

@@ -23,7 +23,7 @@ from crumple.verdict.verdict_sentences import capital, ends, value_ends
 # How far a measured 0 lies from what was claimed, as a logarithm: as far as a factor of a thousand, which is
 # farther than any ratio that was measured.
 FARTHEST = math.log(1_000)
-# Printed instead of an interval that tells nothing.
+# Printed instead of an interval that shows nothing.
 TWO_BLOCKS = "two blocks"
 # A sentence repeats two names if they have at most 32 characters together; with longer ones it would take
 # more than a line to say what is claimed.
@@ -333,19 +333,19 @@ def _others(lead: ClaimResult, found: Sequence[ClaimResult]) -> str:
 
 
 def _would_take(lead: ClaimResult, view: RunView) -> str:
-    """Return how many blocks would decide an undecided claim, and whether its scale has so many."""
+    """Return how many blocks would decide an undecided claim, and whether its scale has that number."""
     effect = lead.lead
     if effect is None or effect.blocks_needed is None or effect.measured is None:
-        return "how many blocks would tell is not known"
-    told = f"about {effect.blocks_needed} blocks would tell"
+        return "how many blocks would decide it is not known"
+    needed = f"about {effect.blocks_needed} blocks would decide it"
     scales = {
         name: view.run.study.experiments[name].scales[view.run.scale] for name in experiments_of(lead.claim)
     }
     most = most_of(effect, scales)
     lost = max(0, lead.verdict.blocks - effect.measured.n)
     if any(each.least_blocks for each in scales.values()) and effect.blocks_needed + lost > most:
-        return f"{told}, and this scale has {most} at most"
-    return f"{told}, {effect.blocks_needed - effect.measured.n} more"
+        return f"{needed}, and this scale has {most} at most"
+    return f"{needed}, {effect.blocks_needed - effect.measured.n} more"
 
 
 def _nothing(view: RunView, found: Sequence[ClaimResult]) -> StudyAnswer:

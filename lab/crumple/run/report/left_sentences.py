@@ -48,9 +48,9 @@ def blocks_not_run(view: RunView) -> str:
 def blocks_not_run_of(views: Sequence[RunView]) -> str:
     """Return in one line why the runs have not all of their planned blocks; empty if they have.
 
-    Of a reason with particulars only the reason is named.
+    Only the reason is named, without its particulars.
     """
-    # Two runs of one study are told apart by their ids.
+    # The ids distinguish two runs of one study.
     of_study = Counter(view.run.study.name for view in views)
     reasons = {
         view.run.study.name if of_study[view.run.study.name] == 1 else view.run.id: "; ".join(
@@ -81,7 +81,7 @@ def why_left(view: RunView) -> dict[str, str]:
             adapts = any(scales[name].least_blocks not in (None, scales[name].blocks) for name in own)
             why = why or (TIME_OVER if over else "" if adapts else FIXED)
         elif verdict.answer is not VerdictWord.NOT_TESTABLE or why.startswith(NO_HELP):
-            # Of a claim that no block would make testable, its verdict says why.
+            # If no block would make a claim testable, its verdict says why.
             continue
         if why:
             found[verdict.claim_id] = why

@@ -27,7 +27,7 @@ GRID = 81
 DEEP = (0.99, 0.9)
 # A quantile needs four stretches of a ramp with enough samples; fewer show no course.
 STRETCHES_MIN = 4
-# Of a server that never keeps half a per cent of a core busy, the panel of cores would be an empty line.
+# The panel of cores would be an empty line if the server never kept half a per cent of a core busy.
 CORES_MIN = 0.005
 # The panel of users who wait is drawn if at least two wait at some time.
 WAITING_MIN = 2.0

@@ -198,7 +198,7 @@ class TrialData(Lenient):
     """Metric that others may have changed → the value on a calm machine is at least the figure times the
     first factor, and at most the figure times the second (null: unbounded)."""
     disturbed: tuple[str, ...]
-    """Metrics that others may have changed by so much that their figures do not count."""
+    """Metrics that others may have changed so strongly that their figures do not count."""
     response_ns: dict[str, float] | None
     command: str
 

@@ -112,7 +112,7 @@ def _told_apart(label: str, names: Mapping[str, str]) -> str:
 
 
 def _settings(server: str, others: Iterable[str]) -> str:
-    """Return in words the settings that tell the server from the others: the shortest one if it is enough."""
+    """Return in words what settings make the server differ from others: the shortest if it is enough."""
     _, mine = _parts(server)
     if not mine:
         return "as it is"

@@ -28,7 +28,7 @@ class Limit:
     """What limits a server."""
 
     finding: Finding
-    """Of the start with the median share of the time."""
+    """That of the start with the median share of the time."""
     starts: int
     """How many of the judged starts have this cause first."""
     judged: int
