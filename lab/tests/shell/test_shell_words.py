@@ -105,8 +105,8 @@ def test_each_command_and_each_of_its_long_flags_is_offered() -> None:
         ("bash", ("run", "--scale", "qu"), "quick"),
         ("zsh", ("run", "--scale=qu"), "--scale=quick"),
         ("fish", ("run", "--scale=qu"), "--scale=quick"),
-        ("zsh", ("studies", "--js"), "--json:Print the same facts as JSON on stdout"),
-        ("fish", ("studies", "--js"), "--json\tPrint the same facts as JSON on stdout"),
+        ("zsh", ("studies", "--js"), "--json:Print the result as JSON on stdout, in place of the screen"),
+        ("fish", ("studies", "--js"), "--json\tPrint the result as JSON on stdout, in place of the screen"),
         ("bash", ("studies", "--js"), "--json"),
     ],
 )
