@@ -21,7 +21,8 @@ Ending = Literal[next_level.Ending, "gone", "interrupted", "disturbed"]
 """Why a search ended. "gone": the server is lost; "interrupted": by the user."""
 
 By = Literal["rate", "connections"]
-# A server is at its limit if answers take twice as long as without a load: half of that time they wait.
+# The multiple of the response time without load above which a server is at its limit: a request waits for
+# half of that time.
 FLAT_OUT_FACTOR = 2.0
 
 

@@ -33,7 +33,7 @@ FAR_BELOW = 0.9
 QUANTILES = {"p99": 0.99, "p95": 0.95, "p90": 0.9, "p50": 0.5}
 # The least share of the levels with answers that must have a quantile for the chart to show it.
 TOLD_BY = 0.75
-# A chart's axis of loads is logarithmic if its ends are a larger factor apart.
+# The ratio of the ends of a chart's axis of loads above which it is logarithmic.
 LOGARITHMIC_FROM = 5.0
 # The share of failures that is reported where the objective limits none.
 FAILING_SHARE = 0.001

@@ -15,8 +15,8 @@ from crumple.find.seen import LevelOutcome
 ROWS = 12
 # The labels of the axis of times take eleven columns: a time of up to eight, a space, the axis, a space.
 LABEL_COLUMNS = 11
-# A level whose load is smaller than the breaking point by a larger factor than this is left out, since it
-# would take room from the levels near the breaking point.
+# How far below the breaking point a level may lie to be drawn, as a factor: those farther below would take
+# room from the levels near it.
 FARTHEST_FACTOR = 4.0
 _MEDIAN, _LIMIT, _POINT = "·", "╌", "░"
 _APART = "   "
