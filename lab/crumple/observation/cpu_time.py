@@ -8,7 +8,7 @@ from crumple.observation import code_names
 from crumple.record import windows
 from crumple.stats import shares
 
-# The fewest samples of which shares are given.
+# The fewest samples of which it is shown where CPU time is spent.
 SAMPLES_MIN = 50
 NO_WARM_UP = "samples are taken in a warm-up, and there was none (--warm-up 2s)"
 MADE, UNKNOWN = "code made at run time", "?"
