@@ -11,11 +11,12 @@ from collections.abc import Callable
 _TERMS_MAX = 100_000
 # Stands for 0 in a denominator of the continued fraction.
 _TINY = 1e-300
-# A further term that changes the fraction by no larger share is lost in a double's last digit.
+# The largest share by which a further term changes the fraction if it is lost in a double's last digit.
 _EXACT = 1e-15
 # The most steps towards a root. As each halves the interval at worst, some sixty are enough for a double.
 _STEPS_MAX = 200
-# Newton's method squares the error with each step, so after one this small nothing is left of it.
+# The largest step of Newton's method, as a share of the root, after which nothing is left of the error, since
+# each step squares it.
 _CLOSE = 1e-9
 
 

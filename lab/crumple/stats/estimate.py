@@ -18,11 +18,12 @@ from crumple.stats.bootstrap import BOOTSTRAP_FROM, mean_intervals
 from crumple.stats.decision import SLACK
 from crumple.stats.interval import CONFIDENCE, Interval
 
-# A number of blocks is enough, and a difference visible, if it is shown with this probability.
+# The probability with which a difference is shown that is called visible, or by a number of blocks that is
+# called enough.
 POWER = 0.8
 # The most blocks that a forecast reaches to: more than any study has.
 BLOCKS_MOST = 100
-# A variance of logarithms below this is a rounding error: it is that of values that agree in nine digits.
+# The largest variance of logarithms that is a rounding error: that of values that agree in nine digits.
 VARIANCE_MIN = 1e-18
 # The largest number of which e to its power is a finite double.
 LOG_MAX = math.log(sys.float_info.max)

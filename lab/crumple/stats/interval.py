@@ -7,8 +7,7 @@ from dataclasses import dataclass
 CONFIDENCE = 0.95
 # The fewest blocks, starts or values that have a spread.
 SEVERAL = 2
-# If the ends of the interval of two starts are further apart than this factor, their spread is as good as
-# unknown.
+# The ratio of the ends of the interval of two starts above which their spread is as good as unknown.
 VAGUE_FROM = 10.0
 
 

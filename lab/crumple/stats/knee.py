@@ -28,14 +28,15 @@ SIDE_MIN = 3
 CANDIDATES, FINER = 200, 60
 # How often the weights of the points are taken from the fit anew; then they hardly change any more.
 REWEIGHTED = 2
-# A knee must be better than none by this much Bayesian information: odds of 90 to 1.
+# By how much Bayesian information a knee must be better than none, at least: odds of 90 to 1.
 EVIDENCE = 9.0
 # Grids for the third parameter of the smooth rivals: the power, the growth rate of an exponential, and how
 # far beyond the last point a queue's times go to infinity. The load is scaled to length 1.
 POWERS = (1.5, 2, 3, 4, 6)
 RATES = tuple(averages.even_on_logarithms(0.5, 60, 25))
 POLES_BEYOND = tuple(averages.even_on_logarithms(0.003, 3, 25))
-# Values above this multiple of the plateau say nothing about where the knee is: only BEYOND of them are kept.
+# The multiple of the plateau above which values say nothing about where the knee is, and how many of them are
+# kept.
 ROOF, BEYOND = 4.0, 3
 
 

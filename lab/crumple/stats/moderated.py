@@ -18,7 +18,7 @@ from crumple.stats.estimate import NO_PRIOR, VARIANCE_MIN, Estimate, Prior
 
 Floats = NDArray[np.float64]
 
-# Fewer rows cannot show whether they scatter alike.
+# The fewest rows that can show whether they scatter alike.
 ROWS_MIN = 3
 # How often blocks and servers are taken out of the rows in turn; then nothing is left of them.
 ROUNDS = 6
@@ -27,7 +27,8 @@ NEWTON_ROUNDS = 30
 # Floor for the share of a row's variance that remains after block means are taken out; a row that is alone in
 # its blocks has none left.
 ALONE = 1e-9
-# Variances that differ by less than this beyond chance are equal, and all degrees of freedom may be borrowed.
+# The largest difference of variances beyond chance with which they are equal, and all degrees of freedom may
+# be borrowed.
 _EXCESS_MIN = 1e-6
 
 
