@@ -27,14 +27,14 @@ from crumple.versus.letters import FIRST, TWIN
 Logs = Mapping[str, Mapping[int, float]]
 # The fewest other blocks that show a slope.
 OTHERS_MIN = 3
-# The slope is drawn towards 0 as if this number of turns had been read in which speeds 5 % apart changed
-# nothing. On a calm machine readings differ by less, and what they say of a slope is chance.
+# The slope is drawn towards 0 as if CALM_TURNS turns had been read in which speeds CALM_APART apart, as a
+# share, changed nothing. On a calm machine readings differ by less, and what they say of a slope is chance.
 CALM_TURNS, CALM_APART = 8, 0.05
 # The share of what the turns of a block have in common that is taken out, as figures rise and fall with the
 # block by other causes, too. What the speeds of blocks show of the slope is lost with it.
 COMMON_SHARE = 0.7
-# A version whose speeds differ from A's may have changed them itself. The share of versions for which that is
-# suspected although it is chance.
+# The share of versions that are suspected, although it is chance, of having changed the speeds themselves: a
+# version is suspected if its speeds differ from A's.
 DOUBT = 0.1
 
 

@@ -18,7 +18,8 @@ from crumple.versus.standing import Figure, LookResult, Ratio, Rows
 from crumple.versus.turn import KEPT_UP_SHARE, Turn, VersusBlock
 from crumple.versus.versus_course import VersionComparison
 
-# Reasons that begin with the same letters are of one kind; their numbers differ from load to load.
+# The number of letters at their beginning by which reasons are of one kind; their numbers differ from load to
+# load.
 KIND_LETTERS = 25
 # The least change of a ratio with which it is called corrected, as a share.
 CORRECTED_MIN = 0.01
