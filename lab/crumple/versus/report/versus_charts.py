@@ -77,7 +77,7 @@ CHARTS = (
     Chart(
         "ratios",
         "Ratios",
-        f"Of each version to {FIRST}, with the interval; a small circle is one block. Between the ends of "
+        f"Each version to {FIRST}, with the interval; a small circle is one block. Between the ends of "
         "the band versions count as alike. For times and CPU time less is better, for throughput more.",
         ratios,
     ),
