@@ -64,7 +64,7 @@ def show(
         typer.Option(
             "--if",
             metavar="PART=VALUE",
-            help="Of a diagnosis: also compute what the server would answer with workers=16, for instance; "
+            help="For a diagnosis: also compute what the server would answer with workers=16, for instance; "
             "as crumple diagnose --if. May be repeated.",
         ),
     ] = None,
