@@ -284,7 +284,7 @@ def _fitting(written: str, length: int | None, is_sure: bool, is_multipart: bool
 
 
 def _form(fields: Pairs, length: int | None) -> str:
-    """Return the fields as they were sent. Raises Unkept: none of the ways to write them is so long."""
+    """Return the fields as they were sent. Raises Unkept: no way to write them has that length."""
     raw = "&".join(f"{name}={value}" for name, value in fields)
     ways = [urlencode(fields, errors="replace"), urlencode(fields, quote_via=quote, errors="replace")]
     if length is None:

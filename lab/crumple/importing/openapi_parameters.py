@@ -198,7 +198,7 @@ def join(values: Sequence[Any], inner: Mapping[str, Any], written: Written) -> l
     ]
 
 
-# An operation with more parameters is left out.
+# The most parameters of an operation; one with more is left out.
 PARAMETERS_MAX = 1_000
 # A parameter takes as long as ten steps, since its example is made and written, too.
 PARAMETER_STEPS = 10

@@ -16,7 +16,7 @@ from crumple.words.answer_sentences import Exchange, header
 
 ACCEPT_ENCODING = "Accept-Encoding"
 ACCEPTED = "gzip"
-# Bytes of an answer that is worth compressing: a smaller one takes one segment of TCP either way.
+# The fewest bytes of an answer that is worth compressing: a smaller one takes one segment of TCP either way.
 LEAST_BYTES = 1_400
 # Seconds after which a request is given up: the load has shown by then that the server is slow.
 WITHIN_S = 2.0

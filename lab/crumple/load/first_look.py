@@ -18,7 +18,7 @@ WITHIN_S, END_S = 15.0, 3.5
 # Seconds of the warm-up, in which is seen what the server spends CPU time on; of the load; and of a load that
 # has less time left.
 WARM_UP_S, LOAD_S, LOAD_LEAST_S = 2.0, 6.0, 3.0
-# If a request alone takes more seconds, no more are sent one at a time after the load.
+# The most seconds that a request alone may take for more of them to be sent one at a time after the load.
 SLOW_S = 0.5
 # Seconds for the first request after the load, at least; and seconds that the screen takes.
 FIRST_LEAST_S, SCREEN_S = 0.5, 0.5

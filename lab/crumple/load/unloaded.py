@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     pass
 
-# One request opens the connection. It may wait, for these seconds, for what the load has left.
+# The request that opens the connection; and the seconds that it may wait for what the load has left.
 FIRST_REQUESTS, FIRST_WITHIN_S = 1, 5.0
 # Forty requests follow, for a second at most: enough to read what the server uses for them where each takes a
 # fraction of a millisecond.
@@ -96,7 +96,7 @@ def ask_once(loader: Engine, spec: TrialSpec, within_s: float) -> TrialRecord:
 
 
 def one_of(spec: TrialSpec, within_s: float) -> TrialSpec:
-    """Return the load of one request, alone, which may take so long, whatever -t was."""
+    """Return the load of one request, alone, which may take `within_s`, whatever -t was."""
     stop = contract.RequestsStopSpec(requests=1, within_s=within_s)
     patient = spec.timeouts.model_copy(update={"request_s": max(within_s, spec.timeouts.request_s)})
     return spec_alone(spec).model_copy(update={"warm_up": None, "stop": stop, "timeouts": patient})

@@ -47,12 +47,12 @@ FAILED_MAX = 0.01
 # The largest share of the time that the engine's busiest thread may wait for a core in a reading; if it waits
 # longer, the reading is only a lower bound.
 WAITED_SHARE_MAX = 0.05
-# If the engine's busiest thread is busy for a smaller share of the time, it is far from its ceiling, where
-# the share is at least twice as large, even with one connection.
+# The smallest share of the time that the engine's busiest thread must be busy for the engine to be near its
+# ceiling. At the ceiling the share is at least twice as large, even with one connection.
 BUSY_SHARE_NEAR = 0.25
 # The share of a remembered lower bound beyond which a load is near it, so that the bound is measured again.
 SHARE_NEAR = 0.7
-# Two readings on a calm machine differ by a smaller factor.
+# The largest factor by which two readings on a calm machine differ.
 BEYOND = 1.1
 # Seconds for which a lower bound is not measured again: what disturbed the readings is likely to disturb new
 # ones as well.

@@ -221,7 +221,7 @@ def spun_warning(record: TrialRecord) -> str | None:
         return None
     return (
         "how busy the engine was is not known: it spun, and in a closed shape without pauses no lateness "
-        "tells; let it sleep"
+        "shows it; let it sleep"
     )
 
 

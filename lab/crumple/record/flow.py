@@ -219,7 +219,7 @@ def halves_ns(record: "TrialRecord", at_ns: Floats) -> list[float]:
 
 
 def times(part: StageTime, factor: float) -> StageTime:
-    """Return the part, so many times as long."""
+    """Return the part, `factor` times as long."""
     mean_ns, low_ns, high_ns = (factor * ns for ns in (part.mean_ns, part.low_ns, part.high_ns))
     return replace(part, mean_ns=mean_ns, low_ns=low_ns, high_ns=high_ns)
 

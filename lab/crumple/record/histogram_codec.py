@@ -20,7 +20,7 @@ _OUTER = struct.Struct(">II")
 _INNER = struct.Struct(">IIIIQQd")
 # A number of 63 bits takes nine bytes of seven bits each.
 _LEB128_BYTES_MAX = 9
-# Nothing that is longer is a histogram of times.
+# The most bytes that are decompressed: no histogram of times is longer.
 _BYTES_MAX = 4 << 20
 # The format keeps one to five decimal digits.
 _DIGITS = range(1, 6)

@@ -130,7 +130,7 @@ def _cpu(server: "ProcessRecord", flow: Flow, used: float, idle_cores: float) ->
 
 
 def _split(cpu: StageTime, server: "ProcessRecord") -> list[StageTime]:
-    """User and kernel time, if ticks were enough to tell."""
+    """User and kernel time, if ticks were enough to split it."""
     window = server.window
     assert window is not None
     if not windows.is_split(window):

@@ -75,7 +75,7 @@ class Metric:
 
 
 def seen_in(metric: str, users: tuple[int, int] | None = None) -> Metric:
-    """Return the metric of that name, taken while so many users were connected if `users` is given.
+    """Return the metric of that name, taken while `users` were connected if they are given.
 
     Raises KeyError if there is no such metric, and ValueError if it is not known along a ramp.
     """

@@ -113,7 +113,7 @@ def _is_constant(rate: RateSpec) -> bool:
 
 
 def _course(record: TrialRecord, shape: OpenShapeSpec, from_s: float) -> _Arrivals:
-    """Return the intervals of the last step, which begins so long after measuring did, up to the last due."""
+    """Return the intervals of the last step, which begins `from_s` after measuring did, to the last due."""
     series, given_up = record.series, _given_up_share(record)
     begins_ns = record.warm_up_ns + 1e9 * from_s
     rows = [

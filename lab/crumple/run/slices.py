@@ -31,7 +31,7 @@ class Turns:
 
 
 def turns(warm_ups_s: Iterable[float], measured: int) -> Turns:
-    """Return the turns of a block whose servers warm up for so many seconds.
+    """Return the turns of a block whose servers warm up for `warm_ups_s`.
 
     The longest warm-up determines how many turns the warm-up has: each has no more than WARM_UP_PART_S of it.
     """

@@ -110,7 +110,7 @@ class _Measured(_Claim):
     against: Text | None = None
     """Another experiment; the claim is then about the metric here ÷ that of the same server there."""
     users: Users | None = None
-    """In a ramp, only while so many were connected."""
+    """In a ramp, the numbers of users to which the claim is confined."""
 
 
 class OrderClaim(_Measured):

@@ -275,7 +275,7 @@ def _check_warm_ups(name: str, scale: Scale, shape: Shape) -> None:
         by_users = warm_up.requests or warm_up.connections or not warm_up.pauses
         if isinstance(shape, OpenShape) and by_users:
             raise impossible(
-                f"scale {name} warms an open shape up by requests, on so many connections or without pauses",
+                f"scale {name} warms an open shape up by requests, by connections or without pauses",
                 "write warm_up = { duration_s = … }",
             )
         if (warm_up.connections or 0) > shape.most:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 ROUNDS = 100_000
 # The shortest of several tries counts: a disturbance only makes one longer.
 TRIES = 5
-# Readings of a machine whose speed is constant differ by less than this factor.
+# The factor from which on readings of the machine's speed differ more than on a machine of constant speed.
 STEADY = 1.1
 
 

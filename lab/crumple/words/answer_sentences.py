@@ -26,7 +26,7 @@ EXCERPT_MAX = 120
 # The most bytes of a body that the engine keeps.
 KEPT_BYTES = 1024
 _CUT_OFF = ("closed-early", "reset", "timeout")
-# A body with a larger share of replaced characters is not text.
+# The largest share of replaced characters in a body that is shown as text.
 _REPLACED_SHARE_MAX = 0.1
 _TAGS = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 

@@ -36,7 +36,7 @@ _IN_BODY = re.compile(r"([\w.-]+)\"?\s*[=:]\s*\"?([^\"&\s,}]+)")
 _CHALLENGE_WORD = re.compile(r"[^\s\",=]+=*")
 _HOST = re.compile(r"(?:[A-Z]+ )?[a-z]+://[^/?#]*")
 _USER = re.compile(r"(?<=://)[^/?#@\s]*@")
-# A shorter secret may occur in an answer by chance, so it is not searched for.
+# The fewest characters of a secret that is searched for: a shorter one may occur in an answer by chance.
 _SEARCHED_MIN = 6
 # Values that were taken from the environment.
 _FILLED: set[str] = set()

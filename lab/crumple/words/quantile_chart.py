@@ -15,7 +15,7 @@ from crumple.stats import averages
 CURVE_POINTS = 80
 # The height of the chart in pixels.
 HIGH_PX = 220
-# The ends of a time axis are at least this ratio apart, as a narrower axis might have no tick.
+# The smallest ratio between the ends of a time axis, as a narrower axis might have no tick.
 TIMES_RATIO_MIN = 3.0
 
 Row = dict[str, Any]

@@ -36,9 +36,10 @@ SPREADS = {
     "timed_out": ("timed out", "from due to giving up"),
     "unfinished_age": ("unfinished", "how long they had been due at the end"),
 }
-# A load that ran for a smaller share of its time was ended early.
+# The smallest share of its time that a load must have run for not to count as ended early.
 _WHOLE = 0.99
-# With a smaller share of renewed connections, connections were kept alive as asked.
+# The smallest share of renewed connections that is mentioned: with fewer, connections were kept alive as
+# asked.
 _RENEWED_SHARE = 0.1
 _NOT_SENT = {
     "too_late": "no connection was free in time",

@@ -172,7 +172,7 @@ def _grid(frame: Frame, y: VerticalScale, labelled: bool) -> list[alt.Chart]:
     ramp = frame.ramp
     rows = [{"x": ramp.first, "end": ramp.last, "value": tick} for tick in y.ticks]
     ticks = theme.round_ticks(ramp.first, ramp.last, 7 if frame.label_px else 4)
-    title = f"{ramp.counted}, after so long"
+    title = f"{ramp.counted}, and the time since the ramp began"
     x = alt.X(
         "x:Q",
         scale=frame.x,

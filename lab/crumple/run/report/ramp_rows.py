@@ -27,7 +27,8 @@ GRID = 81
 DEEP = (0.99, 0.9)
 # A quantile needs four stretches of a ramp with enough samples; fewer show no course.
 STRETCHES_MIN = 4
-# The panel of cores would be an empty line if the server never kept half a per cent of a core busy.
+# The fewest cores that a server must keep busy at some time for the panel of cores, which would otherwise be
+# an empty line.
 CORES_MIN = 0.005
 # The panel of users who wait is drawn if at least two wait at some time.
 WAITING_MIN = 2.0
