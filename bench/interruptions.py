@@ -266,17 +266,9 @@ def conduct(kind: str, server: str, port: str, _: str, asks: str) -> None:
         pass
 
 
-def _processes(bench: Bench, _: str) -> object:
-    assert bench.subject.pid is not None
-    return one_thread.process_stopped(bench, [*process_tree.descendants(bench.subject.pid)])
-
-
 EXPERIMENTS: dict[str, Callable[[Bench, str], object]] = {
     "one core": lambda bench, _: one_core.pin(bench),
-    "one thread": lambda bench, _: one_thread.stop_in_turn(
-        bench, one_thread.busiest(one_thread.find_threads(bench))
-    ),
-    "one process": _processes,
+    "one thread": lambda bench, _: one_thread.stop_busiest(bench),
     "open files": lambda bench, _: files_raised.raise_files(bench),
     "dependency": dependency_stopped.stop_dependency,
 }

@@ -39,7 +39,7 @@ Act = Callable[[Bench, ServerFacts], object]
 
 
 def _busiest_stopped(bench: Bench, _: ServerFacts) -> object:
-    return one_thread.stop_in_turn(bench, one_thread.busiest(one_thread.find_threads(bench)))
+    return one_thread.stop_busiest(bench)
 
 
 def _dependency_stopped(bench: Bench, facts: ServerFacts) -> object:

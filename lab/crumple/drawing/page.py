@@ -212,8 +212,3 @@ class Chart(Generic[Subject]):
             return Markup(theme.inline_svg(chart, name, said) if chart else "")
 
         return Drawing(self.title, self.caption, inline(wide, "wide"), inline(narrow, "narrow"), self.half)
-
-
-def drawings(charts: Iterable[Chart[Subject]], subject: Subject) -> list[Drawing]:
-    """The charts that have something to show, as elements of the page."""
-    return [drawn for chart in charts if (drawn := chart.on_page(subject))]

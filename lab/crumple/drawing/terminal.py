@@ -165,16 +165,6 @@ def marked(lines: Iterable[tuple[str, str, str]]) -> Table:
     return table
 
 
-def named(facts: Iterable[tuple[str, str]]) -> Table:
-    """A table of facts, each with its name."""
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column()
-    for name, said in facts:
-        table.add_row(name, Text(said))
-    return table
-
-
 Point = tuple[float, float | None]
 # A character, and the number of the line that it belongs to; None: nothing is drawn there.
 Cell = tuple[str, int | None]

@@ -7,19 +7,16 @@ from crumple.observation.at_load import Threads
 
 # In a lock.
 LOCKS = ("futex", "semtimedop", "rwsem", "mutex", "lock_inode_wait")
-# Where a loop waits for whatever comes first.
-EVENTS = ("epoll", "ep_poll", "cqring")
 # For something to do, which may be an answer: several sockets can be waited for at a time there, or one.
 POLLED = ("poll_schedule_timeout", "do_poll", "do_sys_poll", "do_select")
 # For something to do.
 FREE = (
-    *EVENTS, *POLLED, "accept", "sigtimedwait", "sigsuspend", "do_wait", "pipe_read",
+    "epoll", "ep_poll", "cqring", *POLLED, "accept", "sigtimedwait", "sigsuspend", "do_wait", "pipe_read",
 )  # fmt: skip
 # Until a time that the program chose: a pause, a back-off, a look at a lock again and again.
 TIMERS = ("nanosleep",)
-# For data on one socket: a Unix-domain socket, or any.
-UNIX = ("unix_stream_read", "unix_stream_data_wait")
-RECEIVING = ("wait_woken", "sk_wait_data", *UNIX)
+# For data on one socket.
+RECEIVING = ("wait_woken", "sk_wait_data", "unix_stream_read", "unix_stream_data_wait")
 # So that no signal wakes them, as those that wait for a disk, but for another thread: for the program of a
 # new process to begin (vfork), or for the lock of a process's memory.
 NO_DISK = ("kernel_clone", "do_fork", "lock_mm", "mmap", "munmap", "rwsem", "exit_mm")
@@ -32,11 +29,9 @@ def at(*places: str) -> Asked:
 
 
 is_lock = at(*LOCKS)
-is_event = at(*EVENTS)
 is_polled = at(*POLLED)
 is_no_disk = at(*NO_DISK)
 is_timer = at(*TIMERS)
-is_unix = at(*UNIX)
 is_receiving = at(*RECEIVING)
 
 

@@ -252,11 +252,6 @@ def words(record: TrialRecord, outcome: str, reason: Reason, first: Example | No
     return Words(_filled(what, context), _filled(remedy, context))
 
 
-def of_outcome(outcome: str) -> frozenset[Reason]:
-    """Return the reasons that an outcome may have."""
-    return frozenset(BY_OUTCOME.get(outcome, {}))
-
-
 def is_tls(reason: Reason | None) -> bool:
     """Whether TLS is the reason."""
     return reason in _TLS

@@ -4,10 +4,9 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TypeVar
 
 import documents
 import pytest
@@ -23,12 +22,10 @@ from crumple.observation.outcome import Failing, LoadPairs, Refused, Stopped
 from made_subject import SUBJECT
 from tried import SpoiledError, until_shown
 
-Kind = TypeVar("Kind")
-
 pytestmark = pytest.mark.starts
 
-# argv: "pool" (each of some threads takes a connection, answers once and closes it), "forked" (each of some
-# processes does so) or "each" (a thread for each connection, which keeps it); how many; and "nap" or "burn".
+# argv: "pool" (each of some threads takes a connection, answers once and closes it) or "each" (a thread for
+# each connection, which keeps it); how many; and "nap" or "burn".
 SERVER = r"""
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -88,11 +85,7 @@ int main(int n, char **argv) {
     fflush(stdout);
     burns = !strcmp(argv[3], "burn");
     pthread_t thread;
-    int is_forked = !strcmp(argv[1], "forked");
-    for (int i = 0; i < atoi(argv[2]) && strcmp(argv[1], "each"); i++) {
-        if (!is_forked) pthread_create(&thread, 0, take, 0);
-        else if (!fork()) { prctl(PR_SET_PDEATHSIG, SIGKILL); take(0); }
-    }
+    for (int i = 0; i < atoi(argv[2]) && strcmp(argv[1], "each"); i++) pthread_create(&thread, 0, take, 0);
     if (strcmp(argv[1], "each")) for (;;) pause();
     for (;;) {
         int connection = accept(listener, 0, 0);
@@ -220,21 +213,9 @@ def is_as(outcome: LoadPairs, predicted: float) -> bool:
     return abs(outcome.ratio - predicted) <= SDS * outcome.sd
 
 
-def one_of_four(alike: Sequence[Kind], stopped: Callable[[Sequence[Kind]], LoadPairs | Refused]) -> LoadPairs:
-    """What came of stopping one of four that are alike, if that many had their turns."""
-    if len(alike) != 4:
-        raise SpoiledError(f"{len(alike)} had their turns")
-    return shown(stopped(alike), 0, 3 / 4, 1)
-
-
 def test_one_of_four_workers_stopped_leaves_three_quarters(program: str) -> None:
     with bench(program, "pool", "4", "nap") as made:
-        outcome = until_shown(
-            lambda: one_of_four(
-                one_thread.alike(one_thread.find_threads(made)),
-                lambda alike: one_thread.stop_in_turn(made, alike),
-            )
-        )
+        outcome = until_shown(lambda: shown(one_thread.stop_busiest(made), 0, 3 / 4, 1))
         assert is_as(outcome, 3 / 4), outcome
 
 
@@ -242,26 +223,14 @@ def test_a_thread_that_is_no_worker_makes_no_difference(program: str) -> None:
     with bench(program, "pool", "4", "nap") as made:
         assert made.subject.pid is not None
         first = ServerThread(made.subject.pid, made.subject.pid, "", 0)
-        outcome = until_shown(lambda: shown(one_thread.stop_in_turn(made, [first]), 3 / 4, 1))
+        outcome = until_shown(lambda: shown(one_thread.stop(made, first), 3 / 4, 1))
         assert is_as(outcome, 1), outcome
 
 
 def test_the_only_worker_stopped_leaves_nothing(program: str) -> None:
     with bench(program, "pool", "1", "nap") as made:
-        busiest = one_thread.busiest(one_thread.find_threads(made))
-        outcome = until_shown(lambda: shown(one_thread.stop_in_turn(made, busiest), 0, 1))
+        outcome = until_shown(lambda: shown(one_thread.stop_busiest(made), 0, 1))
         assert is_as(outcome, 0), outcome
-
-
-def test_one_of_four_processes_stopped_leaves_three_quarters(program: str) -> None:
-    with bench(program, "forked", "4", "nap") as made:
-        outcome = until_shown(
-            lambda: one_of_four(
-                one_thread.alike_processes(one_thread.find_threads(made)),
-                lambda alike: one_thread.process_stopped(made, alike),
-            )
-        )
-        assert is_as(outcome, 3 / 4), outcome
 
 
 def test_one_core_makes_no_difference_to_who_waits(program: str) -> None:
@@ -346,8 +315,7 @@ def test_without_a_process_nothing_is_done_to_it() -> None:
         one_core.pin(unknown),
         files_raised.raise_files(unknown),
         dependency_stopped.stop_dependency(unknown, "127.0.0.1:1"),
-        one_thread.stop_in_turn(unknown, one_thread.find_threads(unknown)),
-        one_thread.process_stopped(unknown, ()),
+        one_thread.stop_busiest(unknown),
     )
     assert all(isinstance(each, Refused) for each in outcomes)
 

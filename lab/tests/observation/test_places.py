@@ -12,26 +12,26 @@ from made_at_load import threads
     [
         ("futex_do_wait", {"lock"}),
         ("locks_lock_inode_wait", {"lock"}),
-        ("do_epoll_wait", {"free", "event"}),
+        ("do_epoll_wait", {"free"}),
         ("poll_schedule_timeout.constprop.0", {"free", "polled"}),
         ("do_wait", {"free"}),
         ("wait_woken", {"receiving"}),
-        ("unix_stream_read_generic", {"receiving", "unix"}),
+        ("unix_stream_read_generic", {"receiving"}),
         ("kernel_clone", {"no_disk"}),
         ("hrtimer_nanosleep", set()),
     ],
 )
 def test_a_place_is_of_its_kind_alone(place: str, kinds: set[str]) -> None:
-    every = ("lock", "free", "event", "polled", "receiving", "unix", "no_disk")
+    every = ("lock", "free", "polled", "receiving", "no_disk")
     assert {kind for kind in every if getattr(places, f"is_{kind}")(place)} == kinds
 
 
 def test_threads_are_counted_where_they_sleep_under_load_and_without() -> None:
     asleep = threads(number=10, places={"wait_woken": 0.4, "futex_do_wait": 0.2, "": 0.4})
     assert places.under_load(asleep, places.is_receiving) == pytest.approx(4)
-    assert places.at_rest(AtRest(0.0, 0.0, (), {"do_epoll_wait": 2}), places.is_event) == 2
-    assert places.at_rest(AtRest(0.0, 0.0), places.is_event) is None
-    assert places.at_rest(None, places.is_event) is None
+    assert places.at_rest(AtRest(0.0, 0.0, (), {"wait_woken": 2}), places.is_receiving) == 2
+    assert places.at_rest(AtRest(0.0, 0.0), places.is_receiving) is None
+    assert places.at_rest(None, places.is_receiving) is None
 
 
 def test_where_threads_sleep_is_read_while_nobody_asks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,10 +114,6 @@ def report(views: Sequence[RunView], links: Mapping[str, str] | None = None) -> 
     )
 
 
-def _screen(views: Sequence[RunView], columns: int) -> list[RenderableType]:
-    return [*claim_lines.of_runs(views, columns), Text(), *_closing(views)]
-
-
 def _answer(given: StudyAnswer, words: Words) -> Words:
     run = given.view.run
     return join(Span(run.study.title, strong=True, link=f"#{run.id}"), ". ", words)
