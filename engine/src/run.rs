@@ -5,8 +5,9 @@ use std::io::{self, BufRead, Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, Scope, ScopedJoinHandle};
+use std::time::Duration;
 
 use serde::Deserialize;
 
@@ -45,6 +46,8 @@ pub struct Run {
 
 /// The line on which a load that is held goes on.
 const GO: &str = "go";
+/// How often a load that is held looks whether SIGINT has come: often enough that nobody sees it wait.
+const HELD_LOOK: Duration = Duration::from_millis(50);
 
 const OPEN_LEAD_NS: u64 = 20_000_000;
 
@@ -98,15 +101,30 @@ fn read(run: &Run) -> Result<TrialSpec, Failure> {
     Ok(spec)
 }
 
-/// Says that the load is held after this number of turns, and waits until the next is to begin.
-fn hold(turns: usize) -> Result<(), Failure> {
-    let mut line = String::new();
-    io::stderr()
-        .write_all(format!("{{\"held\":{turns}}}\n").as_bytes())
-        .and_then(|()| io::stdin().lock().read_line(&mut line))
-        .map_err(|error| Failure::new(format!("cannot ask for the next turn: {error}")))?;
+/// Says that the load is held after this number of turns, and waits until the next is to begin; false: SIGINT came.
+fn hold(turns: usize, enough: &AtomicBool) -> Result<bool, Failure> {
+    let unasked = |error: io::Error| Failure::new(format!("cannot ask for the next turn: {error}"));
+    io::stderr().write_all(format!("{{\"held\":{turns}}}\n").as_bytes()).map_err(unasked)?;
+    // Reading cannot be broken off, so a thread of its own does. After SIGINT it ends with the process.
+    let (sender, lines) = mpsc::channel();
+    thread::Builder::new()
+        .name("next turn".to_owned())
+        .spawn(move || {
+            let mut line = String::new();
+            let read = io::stdin().lock().read_line(&mut line);
+            let _ = sender.send(read.map(|_| line));
+        })
+        .map_err(unasked)?;
+    let line = loop {
+        match lines.recv_timeout(HELD_LOOK) {
+            Ok(line) => break line.map_err(unasked)?,
+            Err(RecvTimeoutError::Timeout) if enough.load(Relaxed) => return Ok(false),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Err(Failure::new("the reader of standard input panicked")),
+        }
+    };
     if line.trim_end() == GO {
-        Ok(())
+        Ok(true)
     } else {
         Err(Failure::usage(format!(
             "after turn {turns} standard input has {:?}, not `{GO}`",
@@ -176,7 +194,9 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
         let filling = fill(scope, plan, timetable.as_ref(), beginning.at_ns, is_over)?;
         for turn in 0..plan.turns.len().max(1) {
             if turn > 0 {
-                hold(turn)?;
+                if !hold(turn, enough)? {
+                    break;
+                }
                 workers.wait()?;
                 begin(plan, turn, &course, now_ns());
             }

@@ -182,3 +182,14 @@ fn after_a_load_in_one_go_no_more_text_is_expected() {
     assert_eq!(code, Some(2));
     assert!(fault["error"].as_str().unwrap().contains("must measure for as long"), "{fault}");
 }
+
+#[test]
+fn an_interrupt_while_the_load_is_held_ends_it_with_its_record() {
+    let (address, _) = witnessed(|_| thread::sleep(Duration::from_millis(10)));
+    let mut held = Held::start(&in_turns(&address));
+    assert_eq!(held.says(), json!({"held": 1}));
+    let pid = rustix::process::Pid::from_raw(i32::try_from(held.engine.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let record = held.record();
+    assert_eq!(record["outcomes"]["ok"], 0); // Only a part of the warm-up had been put on.
+}
