@@ -105,8 +105,14 @@ class LookQuestion:
             return self._decided("yes", *span.ends)
         if span.holds(self.for_no) == "no":
             return self._decided("no", *span.ends)
-        nearest = min(span.ends, key=lambda end: abs(self._from(end)))
-        return self._open((nearest,), span.ends, is_no=not self._is_within(span))
+        # With one end of the interval unknown, only the far end of the span can be shown to be passed.
+        known = {1: span.high, -1: span.low}
+        ends = span.ends if self.sides == BOTH else tuple(known[side] for side in self.sides)
+        if not ends:
+            return self._open((), span.ends, is_no=True)
+        nearest = min(ends, key=lambda end: abs(self._from(end)))
+        is_no = self.sides != BOTH or not self._is_within(span)
+        return self._open((nearest,), span.ends, is_no=is_no)
 
     def differs(self, span: Extent) -> Decision:
         """Decide whether a ratio differs from 1; it does not if it lies in `span`, what counts as alike."""

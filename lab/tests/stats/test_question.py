@@ -40,6 +40,18 @@ def test_only_ends_that_are_known_decide() -> None:
     assert question(1.0, spread=0.01, sides=(1,)).differs(ALIKE).answer == "open"
 
 
+def test_a_forecast_names_no_blocks_where_only_the_unknown_end_could_decide() -> None:
+    # At most 1.2, of which the low end is not known: that it lies within 1.0 ± 0.3 can never be shown.
+    at_most = question(1.2, spread=0.01, sides=(-1,))
+    for span in (Extent.around(1.0, 1.0, 0.3), Extent.around(1.1, 1.1, 0.25)):
+        decision = at_most.lies_in(span)
+        assert (decision.answer, decision.blocks_needed, decision.blocks_hoped) == ("open", None, None)
+        assert not decision.by_others
+    # That it lies below 2.0 ± 0.25 can.
+    below = question(1.5, spread=0.2, n=3, sides=(-1,)).lies_in(AROUND_2)
+    assert below.answer == "open" and below.blocks_needed is not None
+
+
 def test_versions_differ_are_alike_or_neither_is_shown() -> None:
     answers = [question(ratio, spread=spread).differs(ALIKE).answer for ratio, spread in
                ((1.2, 0.01), (1.0, 0.01), (1.02, 0.1), (1.02, 0.001))]  # fmt: skip
