@@ -12,6 +12,7 @@ from crumple import contract
 from crumple.contract import Series, TrialRecord, TrialSpec
 from crumple.load import engine_spec, load_plan
 from crumple.load.site import NothingAnswered, RunningServer
+from crumple.words import masked
 from crumple.words.answer_sentences import Exchange, header
 
 # For how long a version is loaded to see its throughput: a fresh start, which may warm up, and a process
@@ -138,7 +139,7 @@ def _spec(place: RunningServer, shape: contract.ClosedShapeSpec, load_s: float) 
 def _answer(exchange: Exchange) -> SampleAnswer:
     example = exchange.example
     asked = exchange.asked
-    name = asked.name or f"{asked.method} {asked.path}"
+    name = asked.name or f"{asked.method} {masked.url(asked.path)}"
     head = example.head if example else ""
     return SampleAnswer(
         asked=name,

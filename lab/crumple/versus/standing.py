@@ -310,8 +310,9 @@ class _At:
         decision = asked.differs(self.rule.span)
         lost, blocks = self.look.blocks - asked.estimate.n, decision.blocks_needed
         needed = None if blocks is None else blocks + lost
-        if self.look.blocks < self.look.looks.least:
-            return "open", f"it takes {self.look.looks.least} blocks", needed
+        if self.look.blocks < (least := self.look.looks.least):
+            # What the interval shows already is decided at the first look.
+            return "open", f"it takes {least} blocks", needed if decision.answer == "open" else least
         if differs(twin):
             return "open", VETOED, None
         return decision.answer, self._reason(decision.answer), needed
