@@ -51,6 +51,14 @@ def escaped(text: str) -> str:
     return shown_text(_MARKS.sub(r"\\\1", unbroken(text)).replace("\n", " "))
 
 
+def code(text: str) -> str:
+    """Return text as code within a line, between more backticks than follow one another in it."""
+    shown = shown_text(text.replace("\n", " "))
+    ticks = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
+    blank = " " if "`" in shown else ""
+    return f"{ticks}{blank}{shown}{blank}{ticks}"
+
+
 def fenced(lines: Sequence[str], language: str = "text") -> str:
     """Return lines as a block of code, in a fence longer than any in it."""
     longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
@@ -80,7 +88,7 @@ def _span(span: Span) -> str:
         return ""
     if span.form == "swatch":
         return ""
-    text = f"`{span.text}`" if span.form in ("code", "label") else escaped(span.text)
+    text = code(span.text) if span.form in ("code", "label") else escaped(span.text)
     if span.form == "badge" or span.strong:
         text = f"**{text}**"
     if span.form == "below":
@@ -121,9 +129,9 @@ def _part(part: Any) -> Iterator[str]:
             yield _below(part)
         case Charts(draw=draw):
             for chart in draw():
-                yield f"### {chart.title}"
-                yield f"![{chart.title}]({CHARTS}/{chart.file_stem}.png)"
-                yield chart.caption
+                yield f"### {escaped(chart.title)}"
+                yield f"![{escaped(chart.title)}]({CHARTS}/{chart.file_stem}.png)"
+                yield escaped(chart.caption)
         case Code(lines=lines):
             yield fenced(lines)
         case Prose(markdown=prose):
@@ -143,7 +151,7 @@ def _table(given: Table) -> str:
     if not columns or not columns[0].cells:
         return ""
     rows = zip(*([words(cell or "") for cell in column.cells] for column in columns), strict=True)
-    return table([each.heading for each in columns], rows, [each.right for each in columns])
+    return table([escaped(each.heading) for each in columns], rows, [each.right for each in columns])
 
 
 def _below(given: Table) -> str:

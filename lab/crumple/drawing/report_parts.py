@@ -6,6 +6,7 @@ and `report_markdown` as Markdown; none of them knows a verb. Pure, and cheap to
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -322,6 +323,11 @@ def parts_for(parts: Iterable[Part], medium: Medium) -> Iterator[Any]:
             yield from parts_for(part.parts, medium)
 
 
+# What begins with a scheme is an address, in which no letter may change.
+URL = re.compile(r"[a-z][a-z0-9+.-]*://")
+
+
 def sentence(text: str) -> str:
-    """Return the text as a sentence: with a capital, and with a full stop if it ends without one."""
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?', ':')) else '.'}"
+    """Return the text as a sentence: with a capital, unless it begins with a URL, and with a full stop."""
+    capital = text if URL.match(text) else f"{text[:1].upper()}{text[1:]}"
+    return f"{capital}{'' if text.endswith(('.', '!', '?', ':')) else '.'}"

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from crumple.drawing import report_markdown, report_page, report_text
+from crumple.drawing import report_markdown, report_page, report_parts, report_text
 from crumple.drawing.report_parts import (
     ByWidth,
     Circumstances,
@@ -175,3 +175,13 @@ def test_the_command_that_repeats_it_is_on_the_page_only() -> None:
     whole = Report("find", "a", [Title(["GET /"])], [again("crumple find localhost")])
     assert report_text.text(whole, 80, False) == "GET /\n"
     assert "<pre>crumple find localhost</pre>" in report_page.html(whole)
+
+
+def test_an_address_at_the_begin_of_a_sentence_stays_as_it_is() -> None:
+    assert report_parts.sentence("http://127.0.0.1:80/ is slower") == "http://127.0.0.1:80/ is slower."
+    assert report_parts.sentence("it is slower") == "It is slower."
+
+
+def test_code_in_markdown_cannot_be_left_by_a_backtick() -> None:
+    assert report_markdown.code("a") == "`a`"
+    assert report_markdown.code("a`b") == "`` a`b ``"
