@@ -19,8 +19,7 @@ from crumple.drawing import fitting, numerals, terminal
 from crumple.errors import UsageError
 from crumple.parsing import did_you_mean
 from crumple.results import listing, restored, result_store, selection
-from crumple.results.listing import Wanted
-from crumple.results.printed_documents import ListDocument, ResultRow
+from crumple.results.listing import ListDocument, ResultRow, Wanted
 from crumple.results.selection import RUN, StoredEntry
 
 VERBS = (*restored.KINDS, RUN)

@@ -19,10 +19,10 @@ from crumple.diagnose.report.diagnose_document import DiagnoseDocument
 from crumple.find.report.find_document import FindDocument
 from crumple.load.report.load_document import LoadDocument
 from crumple.machine.ceiling import Cost
+from crumple.results.listing import ListDocument
 from crumple.results.printed_documents import (
     CompareDocument,
     ExchangeData,
-    ListDocument,
     NewServer,
     PreparedRow,
     ServerRow,

@@ -2,12 +2,39 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
+from crumple.contract_base import Lenient
 from crumple.errors import CrumpleError
-from crumple.results.printed_documents import ResultRow
 from crumple.results.selection import RUN, StoredEntry
 
 INTERRUPTED = "ended early"
+
+
+class ResultRow(Lenient):
+    """A stored result or run."""
+
+    number: int
+    """By which `crumple show` finds it."""
+    name: str
+    verb: str
+    began: str = ""
+    asked: str = ""
+    headline: str = ""
+    tags: tuple[str, ...] = ()
+    ended_early: bool = False
+    machine: str = ""
+    damaged: str = ""
+    """Why it cannot be read; empty: it can."""
+
+
+class ListDocument(Lenient):
+    """The results and runs that are stored, the latest first."""
+
+    version: Literal[1]
+    folder: str
+    """Where results are stored."""
+    results: tuple[ResultRow, ...]
 
 
 @dataclass(frozen=True)

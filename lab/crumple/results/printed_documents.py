@@ -59,32 +59,6 @@ class CompareDocument(Lenient):
     """What else is known to differ."""
 
 
-class ResultRow(Lenient):
-    """A stored result or run."""
-
-    number: int
-    """By which `crumple show` finds it."""
-    name: str
-    verb: str
-    began: str = ""
-    asked: str = ""
-    headline: str = ""
-    tags: tuple[str, ...] = ()
-    ended_early: bool = False
-    machine: str = ""
-    damaged: str = ""
-    """Why it cannot be read; empty: it can."""
-
-
-class ListDocument(Lenient):
-    """The results and runs that are stored, the latest first."""
-
-    version: Literal[1]
-    folder: str
-    """Where results are stored."""
-    results: tuple[ResultRow, ...]
-
-
 class ExchangeData(Lenient):
     """One request that was sent once, and what came back."""
 
