@@ -213,7 +213,7 @@ def test_a_process_that_is_hidden_is_not_said_to_be_missing(short: None, open_ca
     if subprocess.run(["unshare", "-m", "sh", "-c", mount], capture_output=True, check=False).returncode != 0:
         pytest.skip("no /proc may be mounted here")
     program = (
-        "import sys; from crumple.errors import UsageError; from crumple.load import engine_spec\n"
+        "import sys; from crumple.errors import UsageError; from crumple.load import load_options\n"
         "for what in sys.argv[1:]:\n"
         "    try: load_options.watched_pid(what)\n"
         "    except UsageError as error: print(error)\n"

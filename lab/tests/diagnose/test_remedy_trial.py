@@ -23,7 +23,7 @@ pytestmark = pytest.mark.starts
 # a variable. It writes its process id into the folder of the third.
 PROGRAM = """
 import os, pathlib, socket, sys, threading, time
-workers = int(os.environ.get("WORKERS_HERE", sys.argv[2]))
+workers = int(os.environ.get("HOW_MANY", sys.argv[2]))
 pathlib.Path(sys.argv[3], f"{workers}.pid").write_text(str(os.getpid()))
 listens = socket.create_server(("127.0.0.1", int(sys.argv[1])), backlog=1024)
 ANSWER = b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\nConnection: close\\r\\n\\r\\nok"
@@ -87,11 +87,11 @@ def test_a_second_server_that_does_not_start_leaves_the_diagnosis(
     call: Call, short: None, program: list[str], tmp_path: Path
 ) -> None:
     code, out, err = call(
-        *("--no-search", "--only-loads", "--quiet", "--try", "WORKERS_HERE=many", "--", *program)
+        *("--no-search", "--only-loads", "--quiet", "--try", "HOW_MANY=many", "--", *program)
     )
     assert code == 1 and "time beyond" in out
     said = " ".join(out.split())
-    assert "changed with WORKERS_HERE=many in its environment: not compared, as it ended with code 1" in said
+    assert "changed with HOW_MANY=many in its environment: not compared, as it ended with code 1" in said
     assert "--try: it ended with code 1 before it answered; the last it wrote: ValueError" in err
     assert not runs(tmp_path, 2)
 

@@ -17,6 +17,7 @@ import faulty_servers
 import made_overloads
 import made_unloaded
 import pytest
+import started_servers
 import synthetic_load
 from command_line import Call, caller
 from crumple.contract import OpenShapeSpec, TrialRecord
@@ -315,7 +316,7 @@ def test_the_server_of_another_user_is_looked_at_and_the_reason_is_named() -> No
             capture_output=True,
             text=True,
             cwd="/",
-            env={**os.environ, "CRUMPLE_ROOT": str(faulty_servers.ROOT), "XDG_CACHE_HOME": cache},
+            env={**os.environ, "CRUMPLE_ROOT": str(started_servers.ROOT), "XDG_CACHE_HOME": cache},
             check=False,
         )
     _, server, *rows = done.stdout.splitlines()
@@ -327,13 +328,13 @@ def test_the_server_of_another_user_is_looked_at_and_the_reason_is_named() -> No
 @pytest.mark.starts
 @pytest.mark.alone
 def test_a_first_look_at_a_real_server_ends_in_time_and_names_it(tmp_path: Path) -> None:
-    with made_unloaded.test_inside_real.started(made_unloaded.test_inside_real.PROGRAM, "", "") as (
+    with started_servers.started(started_servers.PROGRAM, "", "") as (
         port,
         pid,
     ):
         done = subprocess.run(
             [Path(sys.executable).parent / "crumple", f":{port}/sleep?ms=20", "--json", "--no-store"],
-            cwd=made_unloaded.test_inside_real.ROOT,
+            cwd=started_servers.ROOT,
             capture_output=True,
             text=True,
             check=False,

@@ -273,8 +273,7 @@ def test_json_has_the_same_facts(call: Call, answering: Callable[..., None]) -> 
     facts = json.loads(out)
     assert code == 0 and facts["url"] == URL
     assert facts["outcomes"]["ok"] == record.outcomes.ok
-    condition = {"condition": "p99>250ms", "holds": False, "needed": 1_000, "had": record.outcomes.ok}
-    assert facts["fail_if"] == [condition | {"of_answers": True, "late": False, "others": "", "lost": False}]
+    assert facts["fail_if"] == [{"written": "p99>250ms", "state": "does not hold", "why": ""}]
     assert facts["command"] == f"crumple load {URL} --json --rate 20000 --seed 3 --fail-if 'p99>250ms'"
 
 

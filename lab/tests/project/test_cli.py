@@ -270,7 +270,7 @@ def test_a_study_is_run_and_reported_from_the_command_line(call: Call, with_engi
     assert code == 0, err
     assert "nothing was left to run: all its trials are stored; for more trials start a new run" in err
     both = (run.name, run.name)
-    assert call("report", *both, "--format", "md")[1].count(f"`{run.name}`") == 2
+    assert call("report", *both, "--format", "md")[1].count(f"\n{run.name}, scale") == 2
     assert len(json.loads(call("report", *both, "--json")[1])) == 2
     code, _, err = call("report", *both, "--format", "html", "--out", "all/claims.html")
     assert code == 0, err
