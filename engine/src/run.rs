@@ -120,9 +120,15 @@ fn hold(turns: usize, enough: &AtomicBool) -> Result<bool, Failure> {
             Ok(line) => break line.map_err(unasked)?,
             Err(RecvTimeoutError::Timeout) if enough.load(Relaxed) => return Ok(false),
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return Err(Failure::new("the reader of standard input panicked")),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Failure::new("the reader of standard input panicked"));
+            }
         }
     };
+    // Who interrupts may close the input at the same time.
+    if enough.load(Relaxed) {
+        return Ok(false);
+    }
     if line.trim_end() == GO {
         Ok(true)
     } else {
