@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 import time
+from contextlib import suppress
 
 WORKERS, WAITS_S = 4, 0.02
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello\n"
@@ -16,7 +17,8 @@ def work(listener: socket.socket) -> None:
     """Serve one connection after the other."""
     while True:
         connection, _ = listener.accept()
-        with connection:
+        # A client that resets its connection ends this one, not the worker.
+        with connection, suppress(OSError):
             while connection.recv(4096):
                 time.sleep(WAITS_S)
                 connection.sendall(ANSWER)

@@ -39,7 +39,7 @@ def after(facts: ServerFacts, cause: Cause, found: Predicted, changes: Changes) 
     said = ", if nothing else limits it first"
     if next_ is None or caps[next_] <= found.high:
         return said
-    return f"{said}; {CAUSES[next_]} does from about {numerals.rate(caps[next_])} on"
+    return f"{said}; {CAUSES[next_]} limits it from about {numerals.rate(caps[next_])} on"
 
 
 def rates(found: Predicted) -> str:

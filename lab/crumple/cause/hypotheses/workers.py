@@ -81,7 +81,7 @@ def _words(scene: Scene) -> CauseWords:
         )
     threads = load.threads
     if threads is not None and places.under_load(threads, places.is_timer) > scene.inside / 2:
-        said = f"{said}; most of them sleep for a time that the program chose"
+        said = f"{said}; most of the workers sleep for a time that the program chose"
     return CauseWords(said, with_more(facts, "workers", "workers"), facts.outside_s)
 
 
