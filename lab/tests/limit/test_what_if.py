@@ -98,7 +98,7 @@ def test_nothing_is_predicted_of_a_server_that_nothing_is_known_to_limit() -> No
 
 def test_a_gain_names_what_limits_next() -> None:
     plain = gain_words.from_to(WORKERS, "workers", {"workers": 16})
-    assert plain.startswith("160\u202f/s → 320\u202f/s, if nothing else limits it first; CPU does from")
+    assert plain.startswith("160\u202f/s → 320\u202f/s, if nothing else limits it first; CPU limits it from")
     bounded = gain_words.from_to(facts(WORKERS, cores=1.0), "workers", {"workers": 64})
     assert bounded.endswith(", then CPU")
     assert gain_words.from_to(LOCK, "gate", {"workers": 64}).endswith(
