@@ -1,4 +1,4 @@
-"""Counts of a pool of php-fpm how many of its children have a request, and how many connections wait for one.
+"""Counts how many children of a pool of php-fpm have a request, and how many connections wait for a child.
 
 The kernel's tables of sockets show both, so that no child has to answer for it: the page of `pm.status_path`
 is answered by a child, after the requests that wait. The limit is that of the pool's configuration.

@@ -1,4 +1,4 @@
-"""The experiments that there are: what each does, gives, needs and takes. Pure; `experiment/` makes them."""
+"""The table of experiments: readings, permission and time of each. Pure; `experiment/` makes them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The words of a command line that begins with a URL, a flag of `load` or a saved file → with its command.
+"""Adds the command `load` to a line that begins with a URL, a flag of `load` or a saved file.
 
 It reads the command that a saved file names; otherwise it looks at the words only.
 """

@@ -1,4 +1,4 @@
-"""What the tables of commands share: how a command is registered, and what arguments of several mean.
+"""What all commands share: how a command is registered, and the arguments that several commands have.
 
 The tables are the modules `…_commands`: a function per command with its flags, its help and an example, and
 no logic. The work of a command is in the other modules. They are imported only when the command is called,

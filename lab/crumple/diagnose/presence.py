@@ -1,4 +1,4 @@
-"""Whether the server of a diagnosis is still there after each load, so that nothing rests on no answers."""
+"""Checks after each load of a diagnosis that the server answers, so that no finding rests on silence."""
 
 import time
 

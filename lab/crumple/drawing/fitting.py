@@ -1,4 +1,4 @@
-"""Tables that fit a terminal: cells wrap between words, and whole columns are left out, never letters."""
+"""Tables that fit a terminal: cells wrap between words, and columns that have no room are left out."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Crowding out: loads of the work beside something that asks for none of it, in turn with the work alone.
+"""Crowding out: loads of the work beside connections or requests that need none of it, in turn with it alone.
 
 What is beside it: connections that have sent half a request (`half_sent`), connections that have sent nothing
 (`silent`), or requests that only wait (`waiting`).

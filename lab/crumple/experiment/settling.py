@@ -1,4 +1,4 @@
-"""After a load: the wait until the server has finished what it had taken in, for which nobody waits."""
+"""After a load, waits until the server has finished the requests that it had already taken in."""
 
 import time
 

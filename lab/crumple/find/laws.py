@@ -1,4 +1,4 @@
-"""The laws by which a level shows where the server breaks: what they know beside the levels. Pure.
+"""The laws by which levels show where a server breaks, and what each law takes from the load. Pure.
 
 The engine computes how likely a level is by a law (`engine/src/weigh/queue_law.rs`, `share_law.rs`).
 

@@ -1,4 +1,4 @@
-"""The language of conditions: `p99>250ms, contradicted>0` → what must not be, and whether it is. Pure.
+"""Parses conditions such as `p99>250ms, contradicted>0`, and decides whether each one is met. Pure.
 
 Every `--fail-if` and every `--objective` is read here. Each command knows which figures it has, and what was
 measured of them.

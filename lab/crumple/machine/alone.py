@@ -1,4 +1,4 @@
-"""CPU use by other programs, and turns between several crumples.
+"""CPU use by other programs, and the turns that several crumple processes take on one machine.
 
 Only one crumple measures at a time; several runs take turns, trial by trial. The one that measures listens on
 an abstract unix socket, whose name only one process can hold. So turns hold for all users of a machine (or of

@@ -1,4 +1,4 @@
-"""Has the launcher build the engine beside work that does not need it.
+"""Lets the launcher build the engine while other work goes on that does not need it.
 
 In a checkout without a built engine, `./crumple setup` and `./crumple try` begin all the same: the packages
 of the system that they install take as long as the engine. The launcher names itself in LAUNCHER, and is

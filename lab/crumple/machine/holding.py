@@ -1,4 +1,4 @@
-"""Holds something of a process as it usually is not, and lets it go: `crumple-engine hold`.
+"""Changes something of a running process for a while, and restores it: `crumple-engine hold`.
 
 The hold undoes what it does when its input closes, so also if this process ends. If the hold itself is
 killed, the kernel or a second process of the hold undoes it; if both processes are, this one does.

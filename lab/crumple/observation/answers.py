@@ -1,4 +1,4 @@
-"""What runtimes and dependencies answer, asked under load what their threads or sessions do. Pure."""
+"""What runtimes and dependencies answer when they are asked, under load, what their threads do. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Threads that ended before they were read: nothing is known of them but what they used in all. Pure."""
+"""Threads that ended before they were read: only the CPU time of all of them is known. Pure."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Quantiles of the response times that a load shows: on a schedule of all requests that were due. Pure.
+"""Quantiles of the response times of all requests that were due, in loads on a schedule. Pure.
 
 On a schedule slow requests are still in flight when the load ends, or were never sent. By its answers alone
 a server would then look the faster the more requests it leaves. In a closed shape a request waits for the

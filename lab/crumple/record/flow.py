@@ -1,4 +1,4 @@
-"""Numbers of requests → the time that each request spends so, by Little's law, with 95 % intervals. Pure.
+"""The mean time at each stage, from how many requests were there, by Little's law, with intervals. Pure.
 
 On average, a request is somewhere for as long as there are requests there, divided by the rate at which
 requests end. The interval is that of a ratio, by the means of batches of the measured phase.

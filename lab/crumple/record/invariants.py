@@ -1,4 +1,4 @@
-"""Checks that only a wrong record fails: more answers than there was time for, more CPU time than there was.
+"""Checks that every correct record passes: no more answers, and no more CPU time, than there was time for.
 
 Pure: record → a sentence for each failed check. One of them is Little's law in its exact form: the times of a
 closed shape's requests account for all its connections. It needs no model of the server, so a failed check is

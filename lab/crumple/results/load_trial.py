@@ -1,4 +1,4 @@
-"""One load as a trial, of which `record.figures` computes all figures that metrics name."""
+"""A stored load in the form of a trial, so that `record.figures` computes its metrics."""
 
 from crumple.contract import TrialRecord
 from crumple.record.disturbance import disturbance

@@ -1,4 +1,4 @@
-"""Starts a server by a command of the user's, which says the port in its own way.
+"""Starts a server by a command of the user's, which takes the port by `{port}` or PORT.
 
 {port} in the command, and PORT in its environment, stand for the port to listen on. `servers` starts those
 that have a folder with a server.toml.

@@ -1,4 +1,4 @@
-"""Compare breaking points: of two searches by their intervals, of several by how much they differ. Pure."""
+"""Compares breaking points: two searches by their intervals, sets of searches by how they scatter. Pure."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""How to get each version: its site, each opening of which is a start, or the process that runs already.
+"""How each version is reached: started anew each time its site is opened, or a process that runs already.
 
 `readied` builds what crumple starts, before the first load, so that no compiler disturbs one.
 """

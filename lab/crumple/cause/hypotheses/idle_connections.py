@@ -1,4 +1,4 @@
-"""Connections of others, on which nothing is asked, hold the workers. Pure."""
+"""Idle connections of other clients hold the workers. Pure."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Claims as lines of a terminal: those of one run with their figures beside or below, of several a line each.
+"""Claims as lines of a terminal: with their figures for one run, and a line each for several runs.
 
 Pure: RunViews → what a terminal prints, as wide as its columns.
 """
