@@ -126,22 +126,22 @@ class _Described(GenerateJsonSchema):
     """Takes descriptions of fields from the text below them, and leaves out titles, which repeat names."""
 
     def model_schema(self, schema: Any) -> JsonSchemaValue:
-        made = super().model_schema(schema)
-        said = _descriptions(schema["cls"])
-        for name, part in made.get("properties", {}).items():
-            part.pop("title", None)
-            if text := said.get(name.replace("-", "_")):
-                part.setdefault("description", text)
-        return made
+        return _with_descriptions(super().model_schema(schema), schema["cls"])
 
     def dataclass_schema(self, schema: Any) -> JsonSchemaValue:
-        made = super().dataclass_schema(schema)
-        for part in made.get("properties", {}).values():
-            part.pop("title", None)
-        return made
+        return _with_descriptions(super().dataclass_schema(schema), schema["cls"])
 
     def get_title_from_name(self, name: str) -> str:
         return name
+
+
+def _with_descriptions(made: JsonSchemaValue, model: type) -> JsonSchemaValue:
+    described = _descriptions(model)
+    for name, part in made.get("properties", {}).items():
+        part.pop("title", None)
+        if text := described.get(name.replace("-", "_")):
+            part.setdefault("description", text)
+    return made
 
 
 @cache

@@ -51,6 +51,13 @@ def test_the_published_files_are_up_to_date() -> None:
 
 
 @pytest.mark.long
+def test_a_field_is_described_by_the_text_below_it_whether_in_a_model_or_in_a_dataclass() -> None:
+    parts = json_schemas.schema("find")
+    assert parts["properties"]["took_s"]["description"] == "How long it took."
+    lost = parts["$defs"]["Lost"]["properties"]
+    assert lost["gaps"]["description"] == "When it was lost within the load, and answered again."
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", json_schemas.DOCUMENTS)
 def test_every_class_says_what_it_holds(name: str) -> None:
@@ -136,7 +143,6 @@ def test_comparisons_conform(call: Call, tmp_path: Path) -> None:
     conforms(printed(call, "compare", "f", "g"), "compare")
 
 
-@pytest.mark.long
 @pytest.mark.long
 def test_lists_conform(call: Call) -> None:
     conforms(printed(call, "list"), "list")
