@@ -86,33 +86,6 @@ def head(
     }
 
 
-def document(
-    figures: Mapping[str, Any],
-    *,
-    kind: Kind,
-    began_unix_s: float,
-    ended_early: bool,
-    asked: str,
-    headline: str,
-    engine_version: str,
-    tags: Sequence[str] = (),
-) -> dict[str, Any]:
-    """Return the document of a result that has no name yet: what it says of itself, then its figures."""
-    of_itself = head(
-        kind,
-        figures["version"],
-        command=figures["command"],
-        began_unix_s=began_unix_s,
-        ended_early=ended_early,
-        asked=asked,
-        headline=headline,
-        engine_version=engine_version,
-        tags=tags,
-    )
-    own = {name: value for name, value in figures.items() if name not in ("version", "command")}
-    return {**of_itself, "tags": list(tags), **own}
-
-
 def text(whole: Mapping[str, Any]) -> str:
     """Return a document as it is printed and stored."""
     return shown_json(json.dumps(whole, indent=1, ensure_ascii=False, default=str) + "\n")
