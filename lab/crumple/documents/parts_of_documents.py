@@ -1,7 +1,6 @@
 """Parts that documents of several kinds have: where the time went, and what limits a server.
 
-Each class reads what `time_sentences` or `cause_sentences` write, and gives it back as what the reports are
-drawn from.
+Each class is made of what the reports are drawn from, and gives it back.
 """
 
 import math
@@ -16,7 +15,6 @@ from crumple.record.flow import Name, StageTime
 from crumple.record.inside import Divided, Inside, NotDivided, Unexplained
 from crumple.record.stages import Budget, NoBudget
 from crumple.stats.interval import Interval
-from crumple.words import time_sentences
 
 
 class IntervalData(Lenient):
@@ -122,6 +120,21 @@ class BudgetData(Lenient):
     inside_untold: tuple[Unexplained, ...]
     inside_not_divided: str | None
 
+    @classmethod
+    def of(cls, found: Budget) -> Self:
+        """Return the budget as data."""
+        data = asdict(found)
+        return cls.model_validate(
+            data
+            | {
+                "why": None,
+                "parts": {part["name"]: part for part in data["parts"]},
+                "pieces": [asdict(part) for part in found.pieces],
+                "inside_untold": found.inside.untold if isinstance(found.inside, Divided) else (),
+                "inside_not_divided": found.not_divided or None,
+            }
+        )
+
     def restored(self) -> Budget:
         """Return the budget."""
         own = {"why", "parts", "pieces", "inside_untold", "inside_not_divided"}
@@ -140,6 +153,11 @@ class NoBudgetData(Lenient):
 
     why: str
     remedy: str | None = None
+
+    @classmethod
+    def of(cls, found: NoBudget) -> Self:
+        """Return the reason as data."""
+        return cls(why=found.why, remedy=found.remedy or None)
 
 
 TimeData = BudgetData | NoBudgetData
@@ -172,7 +190,9 @@ def _as_time(value: Any) -> Budget | NoBudget | None:
 
 
 def _time_data(value: Budget | NoBudget | None) -> TimeData | None:
-    return _TIME.validate_python(time_sentences.as_data(value))
+    if value is None:
+        return None
+    return BudgetData.of(value) if isinstance(value, Budget) else NoBudgetData.of(value)
 
 
 _SAID: TypeAdapter[SaidData] = TypeAdapter(SaidData)

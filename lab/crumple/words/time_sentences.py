@@ -1,7 +1,6 @@
-"""A time budget in words and as data: plain text, no markup."""
+"""A time budget in words: plain text, no markup."""
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from crumple.drawing import numerals
 
@@ -50,26 +49,3 @@ def untold(divided: "Divided") -> str:
         words = "dependencies" if each.name == "dependency" else WORDS[each.name]
         reasons.setdefault(each.why, []).append(words)
     return "; ".join(f"{' and '.join(dict.fromkeys(words))} ({why})" for why, words in reasons.items())
-
-
-def as_data(found: "Budget | NoBudget | None") -> dict[str, Any] | None:
-    """The budget for other programs: times in ns. `pieces`: the parts, *inside* by its own parts if known."""
-    from crumple.record.inside import Divided
-    from crumple.record.stages import NoBudget
-
-    if found is None:
-        return None
-    if isinstance(found, NoBudget):
-        return {"why": found.why, "remedy": found.remedy or None}
-    parts = {part.name: asdict(part) for part in found.parts}
-    for part in parts.values():
-        del part["name"], part["of"]
-    inside = found.inside
-    return {
-        "why": None,
-        **{name: value for name, value in asdict(found).items() if name != "inside"},
-        "parts": parts,
-        "pieces": [asdict(part) for part in found.pieces],
-        "inside_untold": [asdict(each) for each in inside.untold] if isinstance(inside, Divided) else [],
-        "inside_not_divided": found.not_divided or None,
-    }

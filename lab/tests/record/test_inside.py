@@ -6,6 +6,7 @@ import made_inside
 import made_stages
 import pytest
 from crumple.contract import TrialRecord, Unread
+from crumple.documents.parts_of_documents import BudgetData
 from crumple.drawing.numerals import NARROW
 from crumple.record import inside, stages
 from crumple.record.budget_of_starts import budget_of_starts
@@ -291,7 +292,7 @@ def test_the_line_and_the_data_have_the_pieces() -> None:
     line = time_sentences.by_stages(found).replace(NARROW, " ")
     parts = ["unread", "user CPU", "kernel CPU", f"waiting for {DATABASE}", "otherwise inside"]
     assert [part.rsplit(" ", 2)[0] for part in line.partition(" = ")[0].split(" · ")] == parts
-    written = time_sentences.as_data(found)
+    written = BudgetData.of(found).model_dump()
     assert written and set(written["parts"]) == {part.name for part in found.parts}
     drawn = [(each["name"], each["of"]) for each in written["pieces"]]
     assert ("dependency", DATABASE) in drawn and ("inside", "") not in drawn

@@ -28,7 +28,6 @@ from crumple.study.study_load import Scale, Shape
 from crumple.verdict.effect import Effect, VerdictWord
 from crumple.verdict.opinions import Noise
 from crumple.verdict.verdict import Verdict
-from crumple.words import time_sentences
 
 
 class SummaryData(IntervalData):
@@ -381,9 +380,7 @@ def _noise(noise: Noise) -> NoiseData:
 def _why(found: ServerWhy) -> WhyData:
     limit = found.limit
     return WhyData(
-        time=BudgetData.model_validate(time_sentences.as_data(found.time))
-        if found.time
-        else NoBudgetData(why=found.no_time),
+        time=BudgetData.of(found.time) if found.time else NoBudgetData(why=found.no_time),
         timed=found.timed,
         starts=found.starts,
         limit=LimitData(**asdict(limit.finding), starts=limit.starts, judged=limit.judged, of=limit.of)
