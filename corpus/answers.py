@@ -180,7 +180,7 @@ def again(answer: Answer) -> Answer:
     }
     if (facts := facts_of(answer)) is not None:
         said_now = judged.judged(facts)
-        now["findings"] = [{"kind": type(each).__name__.lower(), **asdict(each)} for each in said_now]
+        now["findings"] = [asdict(each) for each in said_now]
     return replace(answer, said={**said, **now})
 
 

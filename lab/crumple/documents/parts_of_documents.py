@@ -5,12 +5,12 @@ Each class is made of what the reports are drawn from, and gives it back.
 
 import math
 from dataclasses import asdict
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter
 
 from crumple.contract_base import Lenient
-from crumple.limit.finding import Cause, Finding, Out, Said, Sure, Unclear
+from crumple.limit.finding import Said
 from crumple.record.flow import Name, StageTime
 from crumple.record.inside import Divided, Inside, NotDivided, Unexplained
 from crumple.record.stages import Budget, NoBudget
@@ -45,46 +45,6 @@ class IntervalData(Lenient):
 def finite(value: float | None) -> float | None:
     """Return the number; None if it is infinite, because JSON has no infinity."""
     return value if value is not None and math.isfinite(value) else None
-
-
-class FindingData(Lenient):
-    """A cause that limits the server, with its share of the mean response time in seconds, if known."""
-
-    kind: Literal["finding"]
-    cause: Cause
-    sure: Sure
-    probability: float
-    share_s: float | None
-    evidence: str
-    remedy: str
-    rival: Cause | None = None
-    rival_probability: float = 0.0
-
-
-class OutData(Lenient):
-    """A cause of which there is no sign, and why."""
-
-    kind: Literal["out"]
-    cause: Cause
-    why: str
-
-
-class UnclearData(Lenient):
-    """A cause of which it cannot be told, and why. `between`: the probabilities of those that it may be."""
-
-    kind: Literal["unclear"]
-    cause: Cause
-    why: str
-    between: dict[Cause, float] = Field(default_factory=dict)
-
-
-SaidData = Annotated[FindingData | OutData | UnclearData, Field(discriminator="kind")]
-
-
-def said(data: tuple[SaidData, ...]) -> tuple[Said, ...]:
-    """Return what was said of the causes."""
-    kinds: dict[str, type[Said]] = {"finding": Finding, "out": Out, "unclear": Unclear}
-    return tuple(kinds[each.kind](**each.model_dump(exclude={"kind"})) for each in data)
 
 
 class TimeAt(Lenient):
@@ -170,18 +130,6 @@ def time(data: TimeData | None) -> Budget | NoBudget | None:
     return data.restored() if isinstance(data, BudgetData) else NoBudget(data.why, data.remedy or "")
 
 
-def _as_said(value: Any) -> Said:
-    """Return what is said of a cause, of data or as it is."""
-    if isinstance(value, (Finding, Out, Unclear)):
-        return value
-    (found,) = said((_SAID.validate_python(value),))
-    return found
-
-
-def _said_data(value: Said) -> SaidData:
-    return _SAID.validate_python({"kind": type(value).__name__.lower(), **asdict(value)})
-
-
 def _as_time(value: Any) -> Budget | NoBudget | None:
     """Return where the time went, of data or as it is."""
     if isinstance(value, (Budget, NoBudget)):
@@ -195,10 +143,10 @@ def _time_data(value: Budget | NoBudget | None) -> TimeData | None:
     return BudgetData.of(value) if isinstance(value, Budget) else NoBudgetData.of(value)
 
 
-_SAID: TypeAdapter[SaidData] = TypeAdapter(SaidData)
 _TIME: TypeAdapter[TimeData | None] = TypeAdapter(TimeData | None)
-# As fields of a document: what the reports are drawn from, which is written as the classes above.
-SaidField = Annotated[Said, PlainValidator(_as_said), PlainSerializer(_said_data, return_type=SaidData)]
+# What is said of a cause, as a field of a document.
+SaidField = Annotated[Said, Field(discriminator="kind")]
+# What the reports are drawn from, which a document writes as the classes above.
 TimeField = Annotated[
     Budget | NoBudget | None,
     PlainValidator(_as_time),

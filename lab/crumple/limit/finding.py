@@ -1,4 +1,7 @@
-"""What is said of causes: a finding, that there is no sign of it, or that it is not known. Pure."""
+"""What is said of causes: a finding, that there is no sign of it, or that it is not known. Pure.
+
+Documents hold these as they are; `kind` says there which of them one is.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -63,6 +66,7 @@ class Finding:
     None: not known, as where nothing was answered. `rival`: the next probable cause, if it is not improbable.
     """
 
+    kind: Literal["finding"] = field(default="finding", kw_only=True)
     cause: Cause
     sure: Sure
     probability: float
@@ -82,6 +86,7 @@ class Finding:
 class Out:
     """There is no sign of the cause, and why."""
 
+    kind: Literal["out"] = field(default="out", kw_only=True)
     cause: Cause
     why: str
 
@@ -93,6 +98,7 @@ class Unclear:
     `between`: the probabilities of the causes that it may be, if these were weighed; "none": something else.
     """
 
+    kind: Literal["unclear"] = field(default="unclear", kw_only=True)
     cause: Cause
     why: str
     between: Mapping[Cause, float] = field(default_factory=dict, hash=False)

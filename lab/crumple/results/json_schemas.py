@@ -129,7 +129,10 @@ class _Described(GenerateJsonSchema):
         return _with_descriptions(super().model_schema(schema), schema["cls"])
 
     def dataclass_schema(self, schema: Any) -> JsonSchemaValue:
-        return _with_descriptions(super().dataclass_schema(schema), schema["cls"])
+        made = _with_descriptions(super().dataclass_schema(schema), schema["cls"])
+        # A constant says which of several dataclasses a part is. It has a default, and is always written.
+        constants = [name for name, part in made.get("properties", {}).items() if "const" in part]
+        return made | {"required": [*made.get("required", ()), *constants]} if constants else made
 
     def get_title_from_name(self, name: str) -> str:
         return name

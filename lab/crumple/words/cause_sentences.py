@@ -1,8 +1,6 @@
 """What limits a server, in words: plain text, no markup. `load`, `find`, `run` and `diagnose` share them."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
 
 from crumple.drawing import numerals
 from crumple.limit.finding import CAUSES, Cause, Finding, Out, Said, Unclear
@@ -74,8 +72,3 @@ def unclear(said: Sequence[Said]) -> str:
         why if {*of} & {"none", "engine"} else f"{', '.join(CAUSES[cause] for cause in of)}: {why}"
         for why, of in causes.items()
     )
-
-
-def as_data(said: Sequence[Said]) -> list[dict[str, Any]]:
-    """What was found, what there is no sign of, and what is not known, for other programs."""
-    return [{"kind": type(each).__name__.lower(), **asdict(each)} for each in said]

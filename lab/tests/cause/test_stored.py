@@ -53,8 +53,9 @@ def said(server: Stored) -> Iterator[str]:
     """All that is said of it."""
     yield f"{server.name}, true: {' or '.join(server.causes)}"
     for each in judged.judged(server.facts):
-        kind = type(each).__name__.lower()
-        rest = ", ".join(f"{name} {value}" for name, value in asdict(each).items() if isinstance(value, str))
+        fields = asdict(each)
+        kind = fields.pop("kind")
+        rest = ", ".join(f"{name} {value}" for name, value in fields.items() if isinstance(value, str))
         numbers = f" {each.probability:.3f}" if isinstance(each, Finding) else ""
         yield f"    {kind}{numbers}: {rest}"
     seen = server.facts.seen
