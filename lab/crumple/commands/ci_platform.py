@@ -6,6 +6,7 @@ from pathlib import Path
 
 from crumple.commands import output
 from crumple.drawing import report_text, terminal
+from crumple.drawing.report_parts import Note, Notes
 from crumple.gate.condition import GLYPHS, TONES, Outcome
 from crumple.gate.job_report import JobReport
 
@@ -16,9 +17,9 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 
 def show(outcomes: Iterable[Outcome]) -> None:
     """Print what came of each condition, below the result."""
-    lines = [(GLYPHS[each.state], each.sentence, report_text.STYLES[TONES[each.state]]) for each in outcomes]
-    if lines:
-        output.drawn(terminal.printed(terminal.marked(lines), terminal.width(COLUMNS)))
+    rows = [Note(GLYPHS[each.state], each.sentence, TONES[each.state]) for each in outcomes]
+    if rows:
+        output.drawn(terminal.printed(report_text.notes(Notes(rows)), terminal.width(COLUMNS)))
 
 
 def is_wanted(junit: Path | None) -> bool:

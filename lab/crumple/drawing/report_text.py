@@ -97,7 +97,7 @@ def _part(part: Any, columns: int) -> Iterator[RenderableType]:
                 yield _facts(rows)
         case Notes(rows=rows):
             if rows:
-                yield _notes(part)
+                yield notes(part)
         case Table():
             yield from _table(part, columns)
         case Plot(draw=draw):
@@ -127,10 +127,10 @@ def _facts(rows: Iterable[tuple[str, Words]]) -> Grid:
     return grid
 
 
-def _notes(notes: Notes) -> Grid:
+def notes(given: Notes) -> Grid:
     """Return lines that begin with a sign, and go on below their own first word."""
     grid = Grid.grid(padding=(0, 1, 0, 0))
-    for note in notes.rows:
+    for note in given.rows:
         grid.add_row(note.sign, rich_text(note.words), style=STYLES[note.tone])
     return grid
 

@@ -19,7 +19,6 @@ from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
-from rich.table import Table
 from rich.text import Text
 
 from crumple import streams
@@ -155,14 +154,6 @@ def harmless(text: Text) -> Text:
     for piece in pieces:
         piece.plain = shown_text(piece.plain)
     return text.blank_copy().join(pieces)
-
-
-def marked(lines: Iterable[tuple[str, str, str]]) -> Table:
-    """Lines that begin with a sign, and go on below their own first word: sign, text, style."""
-    table = Table.grid(padding=(0, 1, 0, 0))
-    for glyph, said, style in lines:
-        table.add_row(glyph, Text(said), style=style)
-    return table
 
 
 Point = tuple[float, float | None]
