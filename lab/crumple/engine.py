@@ -158,9 +158,7 @@ class LoadingEngine:
         self._answer = answer
         self._on_progress = on_progress
         self._turns_left = len(spec.turns) or 1
-        # An engine that is asked for no turns need not know of them.
-        unknown = None if spec.turns else {"turns"}
-        self._next = spec.model_dump_json(exclude=unknown)
+        self._next = spec.model_dump_json()
         self._tail: deque[str] = deque(maxlen=TAIL_LINES)
 
     def turn(self) -> None:
