@@ -75,7 +75,7 @@ impl DependencyWatch {
             }
             self.take(due_ns, course, false);
         }
-        // It tells more of the readings before, and whether there are the same connections after them.
+        // The reading at the end shows more of those before it, and which of their connections are still there.
         if let Ok(dependencies) = &mut self.dependencies
             && let Ok(reading) = dependencies.read(true, true)
         {

@@ -162,7 +162,7 @@ class LoadingEngine:
         self._tail: deque[str] = deque(maxlen=TAIL_LINES)
 
     def turn(self) -> None:
-        """Have the load put on until its next turn is over. Raises EngineFailed."""
+        """Begin the next turn of the load, and wait until it is over. Raises EngineFailed."""
         self._turns_left -= 1
         hanging = threading.Event()
 

@@ -15,7 +15,7 @@ from types import FrameType
 # The engine waits with epoll_pwait2, which takes nanoseconds and came with this version of the kernel.
 KERNEL_MIN = (5, 11)
 # How many more objects are made than freed before Python looks for garbage; its own number is 700.
-# What is imported stays, so looking through it only takes time.
+# A search for garbage among what was imported finds none, since it stays, and takes time.
 GARBAGE_FROM = 50_000
 # The memory that a process may address. With less, the libraries that compute quantiles cannot be loaded.
 ADDRESSED_MIN_BYTES = 192 << 20

@@ -13,8 +13,7 @@ use super::stat::Stat;
 use super::{own_cpu_ns, task_files};
 use crate::process_tree::Pid;
 
-/// A reading may take 0.1 s of CPU time for threads. It is not known what the threads of the processes that are left then
-/// have used.
+/// A reading spends 0.1 s of CPU time on threads at most. What the threads of the remaining processes used is not known.
 const THREADS_NS: u64 = 100_000_000;
 
 /// Both readings of each turn that was measured.

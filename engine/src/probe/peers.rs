@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::exchange::State;
 
-/// The first 256 are told apart. A server that calls thousands of addresses has no dependency among them.
+/// Connections to the first 256 addresses are counted by address. A server that calls thousands has no dependency among
+/// them.
 const MOST: usize = 256;
 
 /// Whom a connection leads to.

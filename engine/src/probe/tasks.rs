@@ -51,7 +51,7 @@ pub struct Tasks {
     opened: Option<End>,
     /// What both ends of it came to, of each turn.
     measured: Vec<(End, End)>,
-    /// Whether what is found counts: not in a warm-up that comes after something was measured.
+    /// Whether readings count. They do not in the warm-up of a turn that follows a measured one.
     counts: bool,
 }
 

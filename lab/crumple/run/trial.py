@@ -220,7 +220,8 @@ def _in_slices(
     with engine.started(load, spec, on_progress) as loading:
         for _ in spec.turns:
             loading.turn()
-            # After the last one, too: the next steps may take long, so every server has its last slice first.
+            # The others have a turn after the last slice, too. What follows here may take long, and by then
+            # all servers of the block are measured.
             yield from _others_turn(running)
         return loading.record()
 

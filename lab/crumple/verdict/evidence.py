@@ -19,7 +19,7 @@ from crumple.study import claim
 from crumple.verdict.effect import Limit
 from crumple.verdict.verdict_sentences import enumerate_parts
 
-# The fewest requests that ended of which a share says something: that of fewer is a matter of chance.
+# The fewest ended requests of which a share is computed. Of fewer, chance decides the share.
 ENDED_MIN = 10
 # The most reasons for missing values that a verdict names.
 REASONS_MAX = 3

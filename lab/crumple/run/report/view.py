@@ -31,8 +31,8 @@ from crumple.verdict.opinions import Noise, Twins
 from crumple.verdict.verdict import Verdict
 
 SPEED = "throughput"
-# A start needs five readings of the stages for a time budget. They are few, because budgets of several starts
-# are joined, whose interval then comes from how these differ.
+# The fewest readings of stages that give a start a time budget. Five are enough, because the budgets of
+# several starts are joined, and the interval comes from how these differ.
 READINGS_MIN = 5
 
 # Every experiment shows these of the metrics that claims may name, and the p99.9 besides.
