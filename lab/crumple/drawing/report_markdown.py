@@ -25,6 +25,7 @@ from crumple.drawing.report_parts import (
     Table,
     Title,
     Words,
+    join,
     parts_for,
     plain,
     sentence,
@@ -42,8 +43,20 @@ _MARKS = re.compile(r"([\\`*_<\[])")
 
 def markdown(report: Report) -> str:
     """Return the whole report."""
-    sections = [*_blocks(report.head), *(block for each in report.sections for block in _section(each))]
+    sections = [*_answer(report), *_blocks(report.head)]
+    sections += [block for each in report.sections for block in _section(each)]
     return "\n\n".join(filter(None, sections)) + "\n"
+
+
+def _answer(report: Report) -> Iterator[str]:
+    if answer := report.answer:
+        yield f"# {escaped(answer.asked)}"
+        yield from _part(Items([join(Span(each, form="code")) for each in answer.subjects]))
+        yield from map(words, answer.found)
+        yield words(answer.sure)
+        yield from _blocks([answer.picture] if answer.picture else [])
+    if report.circumstances:
+        yield from _part(Circumstances(report.circumstances))
 
 
 def escaped(text: str) -> str:

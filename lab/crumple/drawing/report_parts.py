@@ -276,20 +276,45 @@ class Section:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """The answer of a report: a page begins with it, and a terminal ends with it."""
+
+    asked: str
+    """What was asked, in one sentence that needs no knowledge of crumple."""
+    found: Sequence[Words]
+    """What was found, in at most three sentences, each with its figure and interval."""
+    sure: Words
+    """How sure that is: a word as a badge, and its reason."""
+    subjects: Sequence[str] = ()
+    """What was measured, where the sentence does not contain it: commands, addresses."""
+    picture: Charts | None = None
+    """The one chart that shows it."""
+
+
+def sure(word: str, tone: Tone, reason: str = "") -> Phrase:
+    """Return how sure an answer is: the word with its tone, and the reason."""
+    return join(Span(word, tone, form="badge"), Span(f" {reason}" if reason else ""))
+
+
+@dataclass(frozen=True)
 class Report:
     """All that a result says."""
 
     verb: str
     """The command that measured it."""
     title: str
-    """The title of the page's window."""
+    """The title of the page's window: the result in a few words."""
     head: Sequence[Part]
-    """What was asked, and what it came to."""
+    """What is shown before everything but what was asked."""
     sections: Sequence[Section]
     engine_version: str = ""
     """The version of the engine that measured it; empty: several results are compared."""
     has_contents: bool = False
     """Whether a page begins with links to its sections."""
+    answer: Answer | None = None
+    """What a reader learns in a minute."""
+    circumstances: Sequence[str] = ()
+    """When it was measured, on which machine, with which versions."""
 
 
 TERMINAL: frozenset[Medium] = frozenset(("terminal",))

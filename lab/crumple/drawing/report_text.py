@@ -56,8 +56,11 @@ def text(
 
 
 def screen(report: Report, columns: int) -> Group:
-    """Return a report for a console of that many columns."""
-    groups = [report.head, *(section.parts for section in report.sections)]
+    """Return a report for a console of that many columns: the answer comes last, above the prompt."""
+    answer = report.answer
+    first = [Title([answer.asked, *answer.subjects]), *report.head] if answer else report.head
+    last = [*map(Paragraph, answer.found), Paragraph(answer.sure)] if answer else []
+    groups = [first, *(section.parts for section in report.sections), last]
     drawn = [found for parts in groups if (found := [*_drawn(parts, columns)])]
     return Group(*(line for at, found in enumerate(drawn) for line in ([Text()] if at else []) + found))
 
