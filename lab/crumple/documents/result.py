@@ -14,6 +14,7 @@ from typing import Any, Literal
 from crumple.contract_base import Lenient
 from crumple.drawing.terminal import shown_json
 from crumple.machine import facts
+from crumple.words import circumstances
 
 Kind = Literal["load", "find", "diagnose", "versus"]
 # Facts that take no other program to read. Host name, user and addresses are not among them.
@@ -55,6 +56,11 @@ class Result(Lenient):
     def unix_s(self) -> float:
         """When it began, in seconds since the epoch."""
         return datetime.fromisoformat(self.began).timestamp()
+
+    @property
+    def circumstances(self) -> list[str]:
+        """When it was measured, on which machine, and with which versions."""
+        return circumstances.of(self.machine, self.unix_s, self.lab_version)
 
 
 def head(
