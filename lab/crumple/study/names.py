@@ -180,6 +180,13 @@ def unknown_names(written: dict[str, Any], known: Known, file: Path) -> list[Pro
             )
         seen.add(claim_id)
         problems += unknown(f"claims.{claim_id}", claim, experiments, known.metrics, file)
+    answers = _strings(written.get("answers"))
+    for index, claim_id in enumerate(answers):
+        where = f"answers.{entry(index)}"
+        if claim_id not in seen:
+            problems.append(_unknown(file, where, "claim", claim_id, seen))
+        elif claim_id in answers[:index]:
+            problems.append(Problem(file, where, f"{claim_id} a second time", "remove it"))
     return problems
 
 

@@ -138,6 +138,8 @@ class Study(Frozen):
         dict[Annotated[str, AfterValidator(_name_of_experiment)], Experiment], Field(min_length=1)
     ]
     claims: tuple[Claim, ...] = ()
+    answers: tuple[Text, ...] = ()
+    """The ids of the claims that answer the question, the weightiest first; none: all of them do."""
 
     def has(self, scale: ScaleName) -> bool:
         """Whether any of its experiments has that scale."""

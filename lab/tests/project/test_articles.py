@@ -59,6 +59,19 @@ def test_every_claim_names_its_place(claim: str) -> None:
     assert CLAIMS[claim].get("place")
 
 
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_claim_answers_the_studys_question_at_each_scale(name: str) -> None:
+    study = Project.here().study(name)
+    scales = {scale for each in study.experiments.values() for scale in each.scales}
+    for scale in scales:
+        here = {
+            each.id
+            for each in study.claims
+            if scale in each.scales and all(scale in study.experiments[of].scales for of in servers_of(each))
+        }
+        assert here & {*study.answers}, scale
+
+
 def test_most_of_four_means_three() -> None:
     assert (len(CLAIMS["IO-5"]["servers"]), CLAIMS["IO-5"]["at_least"]) == (4, 3)
 

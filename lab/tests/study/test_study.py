@@ -177,6 +177,8 @@ WRONG = [
         "experiments.shared.scales.quick.stop.duration_s",
         "write 86400 or less",
     ),
+    (("answers",), ["X-1", "X-3"], "answers.entry 2", "did you mean"),
+    (("answers",), ["X-2", "X-1", "X-2"], "answers.entry 3", "remove it"),
     (("name",), "x", "name", "remove it"),
     # What was found on one machine is no part of a study.
     (("prose",), {"found": "Go is fastest."}, "prose.found", "known: did, differs"),
