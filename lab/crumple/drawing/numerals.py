@@ -57,18 +57,27 @@ def duration(ns: float | None) -> str:
     return _scaled(ns, _TIMES)
 
 
-def decided(ns: float, low_ns: float, high_ns: float) -> str:
+def decided(ns: float, low_ns: float, high_ns: float, whole_ns: float = math.inf) -> str:
     """A time with the digits that its interval decides, three at most: "70 µs"; "< 150 µs" if it may be none.
 
-    The last digit shown is that of half the interval's width.
+    The last digit shown is that of half the interval's width. `whole_ns`: what it is a part of, which it does
+    not exceed as shown: it then has a digit more, or that of the whole.
     """
     if low_ns <= 0 < high_ns:
         factor, unit = _unit(high_ns, _TIMES)
-        return f"<{NARROW}{raised(high_ns / factor)}{NARROW}{unit}"
+        bound = raised(high_ns / factor)
+        return (
+            f"<{NARROW}{bound}{NARROW}{unit}"
+            if float(bound.replace(",", "")) * factor <= whole_ns
+            else f"<{NARROW}{duration(whole_ns)}"
+        )
     factor, unit = _unit(ns, _TIMES)
     half = (high_ns - low_ns) / 2 / factor
-    places = decimals(ns / factor)
-    return f"{fixed(ns / factor, min(places, decimals(half, 1)) if half else places)}{NARROW}{unit}"
+    most = decimals(ns / factor)
+    places = min(most, decimals(half, 1)) if half else most
+    while places < most and round(ns / factor, places) * factor > whole_ns:
+        places += 1
+    return f"{fixed(ns / factor, places)}{NARROW}{unit}"
 
 
 def size(byte_count: float | None) -> str:

@@ -113,6 +113,13 @@ class Budget:
         at = [part.name for part in self.parts].index("inside")
         return (*self.parts[:at], *self.inside.pieces, *self.parts[at + 1 :])
 
+    @property
+    def shown(self) -> tuple[StageTime, ...]:
+        """The pieces as shares of the mean that was measured, which is known better than their sum is."""
+        together_ns = sum(piece.mean_ns for piece in self.pieces)
+        scale = self.measured_ns / together_ns if together_ns else 1.0
+        return tuple(times(piece, scale) for piece in self.pieces)
+
 
 @dataclass(frozen=True)
 class NoBudget:

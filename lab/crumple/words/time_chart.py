@@ -90,7 +90,7 @@ def _rows(budgets: Sequence[tuple[str, Budget]]) -> tuple[list[dict[str, Any]], 
         label = given + "\u200b" * seen.count(given)
         seen.append(given)
         at_ms = 0.0
-        for part in budget.pieces:
+        for part in budget.shown:
             ms = part.mean_ns / MS_NS
             if ms > 0:
                 rows.append({"label": label, "part": part.words, "from": at_ms, "to": at_ms + ms})

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from crumple.drawing import numerals
 
 if TYPE_CHECKING:
+    from crumple.record.flow import StageTime
     from crumple.record.inside import Divided
     from crumple.record.stages import Budget, NoBudget
 
@@ -15,7 +16,7 @@ _NAMED_SHARE = 0.01
 
 
 def by_stages(budget: "Budget | NoBudget", *, with_remedy: bool = False) -> str:
-    """The mean response time by stages, beside the mean that was measured; *inside* by its pieces, if known.
+    """The mean response time by stages, which add up to it; *inside* by its pieces, if known.
 
     Each time has the digits that its interval decides. A part that was never found is left out.
     `with_remedy`: where they are not known, with what to change about the load.
@@ -27,17 +28,21 @@ def by_stages(budget: "Budget | NoBudget", *, with_remedy: bool = False) -> str:
     if isinstance(budget, NoBudget):
         return f"by stages not known: {budget.said if with_remedy else budget.why}"
     said = [
-        f"{part.words} {numerals.decided(part.mean_ns, part.low_ns, part.high_ns)}"
-        for part in budget.pieces
-        if part.mean_ns > (0 if part.name in _OFTEN else _NAMED_SHARE * budget.sum_ns)
+        f"{part.words} {part_of(budget, part)}"
+        for part in budget.shown
+        if part.mean_ns > (0 if part.name in _OFTEN else _NAMED_SHARE * budget.measured_ns)
     ]
-    whole = numerals.decided(budget.sum_ns, budget.sum_low_ns, budget.sum_high_ns)
-    line = f"{' · '.join(said)} = {whole} (measured {numerals.duration(budget.measured_ns)})"
+    line = f"{' · '.join(said)}, of {numerals.duration(budget.measured_ns)}"
     if budget.not_divided:
         line += f"; inside is not divided: {budget.not_divided}"
     if isinstance(budget.inside, Divided) and budget.inside.untold:
         line += f"; otherwise inside may include {untold(budget.inside)}"
     return line
+
+
+def part_of(budget: "Budget", part: "StageTime") -> str:
+    """How long a part takes: never longer than the mean response time, as both are shown."""
+    return numerals.decided(part.mean_ns, part.low_ns, part.high_ns, budget.measured_ns)
 
 
 def untold(divided: "Divided") -> str:

@@ -1,6 +1,7 @@
 """The mean response time by stages, in words, lines and JSON."""
 
 import json
+import random
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -41,6 +42,24 @@ def test_a_time_is_shown_as_far_as_its_interval_decides_it(
     assert numerals.decided(mean_us * 1e3, low_us * 1e3, high_us * 1e3).replace("\u202f", " ") == shown
 
 
+UNITS_NS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_no_part_is_longer_than_the_whole_beside_it(seed: int) -> None:
+    chance = random.Random(seed)
+    whole_ns = 10 ** chance.uniform(2, 10)
+    part_ns = whole_ns * chance.choice((1.0, chance.uniform(0.5, 1.0)))
+    half_ns = part_ns * 10 ** chance.uniform(-4, 0.5)
+
+    def ns(shown: str) -> float:
+        number, unit = shown.removeprefix("<\u202f").replace(",", "").split("\u202f")
+        return float(number) * UNITS_NS[unit]
+
+    part = numerals.decided(part_ns, max(0, part_ns - half_ns), part_ns + half_ns, whole_ns)
+    assert ns(part) <= ns(numerals.duration(whole_ns)) * (1 + 1e-12)
+
+
 def test_the_line_says_no_more_than_is_known() -> None:
     rows = [{"not_accepted": 1, "inside": 31}, *[{"inside": 32}] * 29] * 3
     line = said([*rows, *[{"unread": 16, "inside": 16}, {"inside": 32}] * 50])
@@ -51,7 +70,7 @@ def test_the_line_says_no_more_than_is_known() -> None:
 def test_the_summary_has_a_line_of_stages() -> None:
     line = said([{"not_accepted": 8, "unread": 4, "inside": 20}] * 60)
     span = r"\d[\d.]* [mµ]s"
-    whole = rf"not accepted {span} · unread {span} · inside {span} = {span} \(measured {span}\)"
+    whole = rf"not accepted {span} · unread {span} · inside {span}, of {span}"
     assert re.fullmatch(whole, line), line
     load = synthetic_load.load(with_readings([{"inside": 20}] * 60))
     assert ("time", server_sentences.time(load)) in say.facts(load)

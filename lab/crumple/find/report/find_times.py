@@ -6,6 +6,7 @@ from crumple.find.report import find_sentences as say
 from crumple.find.report.find_figures import SearchFigures
 from crumple.record.flow import WORDS, StageTime
 from crumple.record.stages import Budget
+from crumple.words import time_sentences
 
 # The most levels that fit a page.
 LEVELS_MAX = 8
@@ -35,8 +36,8 @@ def rows(levels: list[Divided]) -> list[Row]:
     """A row for each part that takes a share of the mean worth showing, in their order; then the mean."""
     parts: dict[str, StageTime] = {}
     for _, budget in levels:
-        for part in budget.pieces:
-            if part.mean_ns >= SHARE_MIN * budget.sum_ns:
+        for part in budget.shown:
+            if part.mean_ns >= SHARE_MIN * budget.measured_ns:
                 parts.setdefault(part.words, part)
     order = list(WORDS)
     shown = sorted(parts, key=lambda words: order.index(parts[words].name))
@@ -47,10 +48,8 @@ def rows(levels: list[Divided]) -> list[Row]:
 
 
 def _time(budget: Budget, words: str) -> str:
-    part = next((part for part in budget.pieces if part.words == words), None)
-    if part is None or not part.mean_ns:
-        return numerals.ABSENT
-    return numerals.decided(part.mean_ns, part.low_ns, part.high_ns)
+    part = next((part for part in budget.shown if part.words == words), None)
+    return numerals.ABSENT if part is None or not part.mean_ns else time_sentences.part_of(budget, part)
 
 
 def unknown(finding: SearchFigures) -> str:
