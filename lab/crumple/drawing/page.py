@@ -19,7 +19,9 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markupsafe import Markup
 
-from crumple.drawing import theme
+from crumple.drawing import chart as new
+from crumple.drawing import svg, theme
+from crumple.drawing.plot import ChartKey, Panel, Picture
 from crumple.drawing.terminal import shown_text
 
 # The scheme of a URL that contains its data; the parser accepts only pictures of it.
@@ -132,9 +134,37 @@ def templates() -> Environment:
     return environment
 
 
-def _drawings(charts: Iterable[BoundChart]) -> list[Drawing]:
+@dataclass(frozen=True)
+class PageFigure:
+    """A chart as elements of a page."""
+
+    chart: new.BoundChart
+    picture: Picture
+
+    @property
+    def keys(self) -> list[tuple[ChartKey, Markup]]:
+        """What colours and signs stand for, each with its sign."""
+        return [(each, Markup(svg.key(each))) for each in self.picture.keys]
+
+    @property
+    def panels(self) -> list[tuple[Panel, Markup]]:
+        """Each panel with its drawing."""
+        says = self.picture.says
+        return [
+            (each, Markup(svg.inline(each.drawn, f"{each.title}: {says}" if each.title else says)))
+            for each in self.picture.panels
+        ]
+
+
+def _drawings(charts: Iterable[new.BoundChart | BoundChart]) -> list[Drawing | PageFigure]:
     """Return the charts that have something to show, as elements of the page."""
-    return [drawn for chart in charts if (drawn := chart.on_page())]
+    return [drawn for chart in charts if (drawn := _drawing(chart))]
+
+
+def _drawing(chart: new.BoundChart | BoundChart) -> Drawing | PageFigure | None:
+    if isinstance(chart, BoundChart):
+        return chart.on_page()
+    return PageFigure(chart, picture) if (picture := chart.draw()) else None
 
 
 def _harmless(value: object) -> object:

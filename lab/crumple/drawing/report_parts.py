@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from crumple.drawing.page import BoundChart
+    from crumple.drawing import chart, page
 
 Medium = Literal["terminal", "page", "markdown"]
 Tone = Literal["plain", "dim", "good", "doubtful", "bad", "command", "open"]
@@ -194,7 +194,7 @@ class Table:
 class Charts:
     """Charts of a page."""
 
-    draw: Callable[[], Sequence[BoundChart]]
+    draw: Callable[[], Sequence[page.BoundChart | chart.BoundChart]]
     """Is called where they are drawn, since their library takes a second to import."""
 
 
