@@ -315,6 +315,8 @@ class Report:
     """What a reader learns in a minute."""
     circumstances: Sequence[str] = ()
     """When it was measured, on which machine, with which versions."""
+    first_line: str = ""
+    """What a terminal has before all else, for other programs; empty: nothing."""
 
 
 TERMINAL: frozenset[Medium] = frozenset(("terminal",))

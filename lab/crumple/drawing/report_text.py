@@ -60,7 +60,8 @@ def screen(report: Report, columns: int) -> Group:
     answer = report.answer
     first = [Title([answer.asked, *answer.subjects]), *report.head] if answer else report.head
     last = [*map(Paragraph, answer.found), Paragraph(answer.sure)] if answer else []
-    groups = [first, *(section.parts for section in report.sections), last]
+    program = [Paragraph(report.first_line, breaks_words=True)] if report.first_line else []
+    groups = [[*program, *first], *(section.parts for section in report.sections), last]
     drawn = [found for parts in groups if (found := [*_drawn(parts, columns)])]
     return Group(*(line for at, found in enumerate(drawn) for line in ([Text()] if at else []) + found))
 

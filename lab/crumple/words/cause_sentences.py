@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from crumple.drawing import numerals
-from crumple.limit.finding import CAUSES, Cause, Finding, Out, Said, Unclear
+from crumple.limit.finding import CAUSES, Cause, Finding, Said, Unclear
 
 
 def limits(said: Sequence[Said]) -> list[tuple[str, str]]:
@@ -19,10 +19,14 @@ def limits(said: Sequence[Said]) -> list[tuple[str, str]]:
 
 def finding(found: Finding) -> str:
     """A cause, how probable it is, its evidence, and its share of the time."""
-    share = ""
-    if found.share_s and found.cause != "none":
-        share = f"; {numerals.duration(1e9 * found.share_s)} of the mean response time"
-    return f"{CAUSES[found.cause]} ({sure(found)}): {found.evidence}{share}"
+    return f"{CAUSES[found.cause]} ({sure(found)}): {evidence(found)}"
+
+
+def evidence(found: Finding) -> str:
+    """The evidence of a cause, and its share of the time."""
+    if not found.share_s or found.cause == "none":
+        return found.evidence
+    return f"{found.evidence}; {numerals.duration(1e9 * found.share_s)} of the mean response time"
 
 
 def sure(found: Finding) -> str:
@@ -55,11 +59,6 @@ def in_parts(kept_back_ns: float, *, is_shown: bool) -> str:
         f"ends {late} after its first byte{':' if is_shown else ','} {why} until the first is "
         f"acknowledged{';' if is_shown else ':'} write it at once, or set TCP_NODELAY"
     )
-
-
-def no_sign_why(said: Sequence[Said]) -> str:
-    """The causes of which there is no sign, and why."""
-    return "; ".join(f"{CAUSES[each.cause]} ({each.why})" for each in said if isinstance(each, Out))
 
 
 def unclear(said: Sequence[Said]) -> str:

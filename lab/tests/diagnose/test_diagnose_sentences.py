@@ -1,5 +1,6 @@
 """What a diagnosis says in words beside its findings."""
 
+import html
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import cast
@@ -7,11 +8,15 @@ from typing import cast
 import made_results
 import pytest
 from crumple.cause import judged
-from crumple.diagnose.report import diagnose_sentences
+from crumple.diagnose.report import diagnose_answer, diagnose_report, diagnose_sentences
+from crumple.drawing import report_page
+from crumple.drawing.numerals import NARROW
 from crumple.find.level import Level
 from crumple.find.search import SearchResult
-from crumple.limit.finding import Out
+from crumple.limit.finding import Out, Unclear
+from crumple.limit.remedy import BeforeAndAfter, Remedy
 from crumple.observation.observed import FailuresAlone, Observed
+from crumple.stats.interval import Interval
 from made_at_load import LOCK, WORKERS
 from made_observed import LOOP, THREAD_EACH, THREADS
 
@@ -95,9 +100,12 @@ def test_of_which_causes_there_is_no_sign_has_its_reasons_on_the_page_only() -> 
     out = [each for each in found.said if isinstance(each, Out)]
     shown = made_results.screen_of_diagnosis(found, 2_000)
     assert len(out) > 3 and all(each.why not in shown for each in out)
-    said = dict(diagnose_sentences.facts(found))["no sign of"]
-    assert all(f"({each.why})" in said for each in out)
-    assert "no sign of" not in dict(diagnose_sentences.facts(found, whole=False))
+    document = diagnose_report.document_of(found)
+    page = html.unescape(report_page.html(diagnose_report.report(document))).replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
+    assert all(page.count(f"<td>{each.why}</td>") == 1 for each in out)
+    assert page.index("What is ruled out") < page.index("How it behaves under load")
 
 
 @pytest.mark.parametrize("tried", [FailuresAlone(49, 1), None])
@@ -111,7 +119,7 @@ def test_how_many_requests_fail_has_a_row(tried: FailuresAlone | None) -> None:
         beyond=found.beyond.model_copy(update={"outcomes": outcomes}),
         facts=replace(found.facts, seen=replace(found.facts.seen, work=None, tried=tried)),
     )
-    said = dict(diagnose_sentences.facts(failing, whole=False))["fails"]
+    said = dict(diagnose_sentences.facts(failing))["fails"]
     assert said.startswith("20% of the requests failed (wrong-status ")
     alone = "1 of 50 one at a time" if tried else "how many fail without load is not known"
     assert said.endswith(f", and {alone}; all times are of the others")
@@ -119,3 +127,29 @@ def test_how_many_requests_fail_has_a_row(tried: FailuresAlone | None) -> None:
     all_failing = replace(failing, beyond=found.beyond.model_copy(update={"outcomes": all_fail}))
     assert diagnose_sentences.fails(all_failing).startswith("all requests failed (wrong-status 900")
     assert diagnose_sentences.fails(all_failing).endswith(f", and {alone}")
+
+
+def test_the_answer_names_limit_and_remedy_first_and_what_would_tell_if_the_limit_is_unknown() -> None:
+    known = replace(made_results.diagnosis(), said=tuple(judged.judged(LOCK)), found=searched("held"))
+    limit, change, held = diagnose_answer.found(known)
+    assert limit.startswith("its first limit is a gate inside the program (a lock, a semaphore or a queue): ")
+    assert change.startswith("Try: ") and held.startswith("it holds at least 100.0")
+    assert diagnose_answer.title(known).startswith(
+        "first limit: a gate inside the program – http://127.0.0.1"
+    )
+    unknown = replace(known, said=(Unclear("none", "all fits"), Out("cpu", "idle")), would_tell="--ask")
+    assert diagnose_answer.found(unknown)[:2] == [
+        "what limits it cannot be told: all fits",
+        "more would tell: --ask",
+    ]
+    assert diagnose_answer.how_sure(unknown).plain == "not known 1 cause ruled out"
+    assert diagnose_answer.how_sure(replace(known, interrupted=True)).plain.startswith(
+        "interrupted only what"
+    )
+
+
+def test_of_a_change_that_was_tried_the_answer_says_what_it_gave() -> None:
+    compared = BeforeAndAfter(38.0, 74.0, Interval(1.95, 1.88, 2.02, 0.95, 4))
+    tried = Remedy("WORKERS=8", None, "nothing", compared, 32, (), "")
+    _, change, *_ = diagnose_answer.found(replace(made_results.diagnosis(), remedy=tried))
+    assert change.replace(NARROW, " ") == "as it is 38.0 /s, with WORKERS=8 74.0 /s, × 1.95 [1.88 – 2.02]"

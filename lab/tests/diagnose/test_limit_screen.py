@@ -12,10 +12,18 @@ from crumple.cause.hypothesis import Reading
 from crumple.diagnose import what_if_flags
 from crumple.diagnose.diagnose_live import DiagnoseView
 from crumple.diagnose.diagnosis import Diagnosis
-from crumple.diagnose.report import diagnose_charts, diagnose_report, diagnose_sentences, limit_rows, tenths
+from crumple.diagnose.report import (
+    diagnose_answer,
+    diagnose_charts,
+    diagnose_report,
+    diagnose_sentences,
+    limit_rows,
+    tenths,
+)
+from crumple.drawing.numerals import NARROW
 from crumple.drawing.terminal import Terminal
 from crumple.errors import UsageError
-from crumple.limit import first_line
+from crumple.limit import finding, first_line
 from crumple.limit.finding import Cause, Finding, Unclear
 from crumple.machine.setting_names import Setting
 from crumple.observation.outcome import Crowd, ExperimentOutcomes, LoadPairs
@@ -36,11 +44,26 @@ def screen(found: Diagnosis) -> str:
     return made_results.screen_of_diagnosis(found, 80)
 
 
-def test_the_screen_begins_with_the_line_for_programs_and_then_the_limit() -> None:
-    first, _, empty, limit = screen(of(WORKERS)).splitlines()[:4]
-    assert first == "limit=workers k=8 p=0.99 likely gain=2.0x" and not empty
-    assert limit.startswith("first limit  workers (> 99 % likely): all 8 workers are busy at 160 /s")
-    assert diagnose_report.document_of(of(WORKERS)).line == first
+def changes_of(found: Diagnosis) -> dict[str, str]:
+    """What to change about the first limit, by the names of its rows."""
+    first = finding.first(found.said)
+    assert first is not None
+    return dict(limit_rows.change(found, first))
+
+
+def test_the_screen_begins_with_the_line_for_programs_and_ends_with_the_answer() -> None:
+    found = of(WORKERS, found=None)
+    lines = screen(found).splitlines()
+    assert lines[0] == "limit=workers k=8 p=0.99 likely gain=2.0x"
+    assert lines[1] == "What limits http://127.0.0.1:8080/work, and how much load does it hold?"
+    assert diagnose_report.document_of(found).line == lines[0]
+    last = " ".join(" ".join(lines[lines.index("", lines.index("") + 1) :]).split())
+    limit, tried, _ = diagnose_answer.found(found)
+    assert last.startswith(
+        f"Its {limit.removeprefix('its ')}. Try: {tried.removeprefix('Try: ')}".replace(NARROW, " ")
+    )
+    assert "all 8 workers are busy at 160 /s" in last and "Try: 16 workers: 160 /s → 320 /s" in last
+    assert "likely > 99 %, as what was measured makes it probable" in last
 
 
 @pytest.mark.parametrize("name", CAUSES)
@@ -75,46 +98,44 @@ def test_no_line_of_the_screen_is_wider_than_80_columns(name: str) -> None:
 )
 def test_the_change_is_spelt_as_the_program_spells_it(settings: tuple[Setting, ...], change: str) -> None:
     found = of(WORKERS, settings=settings)
-    rows = dict(limit_rows.limits(found))
+    rows = changes_of(found)
     assert rows["change"].replace("\u202f", " ").startswith(change) and "gain" not in rows
 
 
 def test_a_change_that_is_no_number_has_its_gain_in_a_row_of_its_own() -> None:
-    rows = dict(limit_rows.limits(of(LOCK)))
+    rows = changes_of(of(LOCK))
     assert rows["change"].startswith(
         "find the lock in a dump of its stacks under load (jstack, py-spy, gdb); hold"
     )
     assert rows["gain"].replace("\u202f", " ").startswith("held for half as long, or 2 at a time: 200 /s → 3")
-    assert "2 processes: " in dict(limit_rows.limits(of(ONE_LOOP)))["gain"]
+    assert "2 processes: " in changes_of(of(ONE_LOOP))["gain"]
     node = Setting("Node.js", "one-loop", "{n} processes", where="node:cluster")
-    said = dict(limit_rows.limits(of(ONE_LOOP, settings=(node,))))["gain"]
+    said = changes_of(of(ONE_LOOP, settings=(node,)))["gain"]
     assert said.startswith("2 processes (node:cluster): ")
 
 
 def test_where_others_use_most_cores_no_request_is_to_be_made_cheaper() -> None:
     crowded = replace(CPU, beyond=replace(CPU.beyond, cores=0.1, engine_cores=0.05, idle_most=0.0))
     said = judged.of_belief([Belief(cpu.HYPOTHESIS, 0.97)], judged.scene_of(crowded))
-    rows = dict(limit_rows.limits(of(crowded, said=tuple(said))))
+    rows = changes_of(of(crowded, said=tuple(said)))
     assert rows["change"].startswith("other programs use most of its cores: move them") and "gain" not in rows
     assert first_line.line(crowded, said) == "limit=cpu p=0.97 likely"
     alone = judged.of_belief([Belief(cpu.HYPOTHESIS, 0.97)], judged.scene_of(CPU))
-    assert dict(limit_rows.limits(of(CPU, said=tuple(alone))))["change"].startswith("make a request cheaper")
+    assert changes_of(of(CPU, said=tuple(alone)))["change"].startswith("make a request cheaper")
 
 
 def test_connections_that_are_held_for_longer_than_they_are_used_are_to_be_held_for_less() -> None:
     peer = replace(CONNECTION_POOL.beyond.peers[0], waiting=1.5)  # type: ignore[index]
-    rows = dict(
-        limit_rows.limits(
-            of(
-                replace(CONNECTION_POOL, beyond=replace(CONNECTION_POOL.beyond, peers=(peer,))),
-                said=(Finding("connection-pool", "tested", 0.97, None, "", "more connections"),),
-            )
+    rows = changes_of(
+        of(
+            replace(CONNECTION_POOL, beyond=replace(CONNECTION_POOL.beyond, peers=(peer,))),
+            said=(Finding("connection-pool", "tested", 0.97, None, "", "more connections"),),
         )
     )
     said = rows["change"].replace("\u202f", " ")
     assert "keeps one for 5.00 ms, and database (127.0.0.1:9) works for 1.88 ms of it" in said
     assert rows["or"].startswith("8 connections to database")
-    assert "hold them" not in dict(limit_rows.limits(of(CONNECTION_POOL)))["change"]
+    assert "hold them" not in changes_of(of(CONNECTION_POOL))["change"]
 
 
 def made(name: str, *rivals: Rival) -> ExperimentMade:
@@ -155,13 +176,14 @@ def test_the_screen_of_a_limit_has_no_list_of_what_nobody_asked_for() -> None:
 
 def test_if_is_computed_and_names_what_limits_then() -> None:
     plan = replace(made_results.diagnosis().plan, changes={"workers": 16.0, "dependency": 0.005})
-    ((_, said),) = limit_rows.what_if_row(of(WORKERS, plan=plan))
+    said = limit_rows.what_if_asked(of(WORKERS, plan=plan))
+    assert f"With {said}" in diagnose_answer.of(of(WORKERS, plan=plan), None).found[1]
     assert said.replace("\u202f", " ").startswith(
         "workers=16, dependency=5.00ms: 160 /s → 320 /s, if nothing"
     )
-    ((_, nothing),) = limit_rows.what_if_row(of(NOTHING, plan=plan))
+    nothing = limit_rows.what_if_asked(of(NOTHING, plan=plan))
     assert nothing.endswith(": cannot tell: nothing is known to limit it")
-    assert not [*limit_rows.what_if_row(of(WORKERS))]
+    assert not limit_rows.what_if_asked(of(WORKERS))
     data = diagnose_report.document_of(of(WORKERS, plan=plan)).model_dump(mode="json")["what_if"]
     assert data["changes"] == plan.changes and data["predicted"]["high"] == pytest.approx(320)
 
@@ -227,8 +249,7 @@ def test_the_page_draws_the_same_bars() -> None:
     least = {row["part"]: row["to"] for row in rows if row["gain"] == "at least"}
     assert least == {each.what: each.low for each in tenths.of(WORKERS, judged.judged(WORKERS))}
     assert diagnose_charts.gains(of(NOTHING), 600) is None
-    assert "10 % more" not in dict(diagnose_sentences.facts(of(WORKERS)))
-    assert "10 % more" in dict(diagnose_sentences.facts(of(WORKERS), whole=False))
+    assert "10 % more" in dict(diagnose_sentences.facts(of(WORKERS)))
 
 
 def test_what_is_likely_so_far_stays_on_the_screen_of_progress(capsys: pytest.CaptureFixture[str]) -> None:

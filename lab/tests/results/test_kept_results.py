@@ -65,7 +65,7 @@ def test_a_stored_diagnosis_is_asked_what_if(call: Call) -> None:
     found = made_results.diagnosis()
     stored(made_results.of_diagnosis(found), "a")
     code, out, err = call("show", "a", "--if", "workers=16")
-    assert (code, err) == (0, "") and "if           workers=16: 160 /s → 320 /s" in out
+    assert (code, err) == (0, "") and "With workers=16: 160 /s → 320 /s" in out
     asked = json.loads(call("show", "a", "--if", "workers=16", "--json")[1])
     assert asked["what_if"]["predicted"]["then"] == "workers"
     # What is stored stays as it was.

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Literal
 
 from crumple.contract import TrialRecord
 from crumple.diagnose.diagnosis import Diagnosis
+from crumple.diagnose.report import diagnose_answer, limit_rows, tenths
 from crumple.diagnose.report import diagnose_sentences as say
-from crumple.diagnose.report import tenths
 from crumple.diagnose.report.diagnose_document import (
     DiagnoseDocument,
     FactsData,
@@ -16,21 +16,26 @@ from crumple.diagnose.report.diagnose_document import (
 )
 from crumple.documents.result import head
 from crumple.drawing.report_parts import (
+    FILES,
     Charts,
-    Circumstances,
+    Column,
     Facts,
+    Fold,
+    Only,
     Paragraph,
     Report,
     Section,
-    Title,
+    Span,
+    Table,
     again,
-    on_page,
+    join,
     on_terminal,
 )
 from crumple.experiment.subject import Subject
 from crumple.find.report.find_document import SearchData
 from crumple.gate.condition import for_page
 from crumple.limit import first_line, what_if
+from crumple.limit.finding import CAUSES
 from crumple.observation import connection_memory, parallelism, who_waits
 from crumple.words import masked
 
@@ -118,40 +123,49 @@ def report(document: DiagnoseDocument) -> Report:
     diagnosis = document.diagnosis
     return Report(
         verb="diagnose",
-        title=diagnosis.plan.label,
+        title=diagnose_answer.title(diagnosis),
         head=[
-            on_terminal(Paragraph(first_line.line(diagnosis.facts, diagnosis.said), breaks_words=True)),
-            Title([say.subject_line(diagnosis)]),
-            on_page(
-                Paragraph(say.headline(diagnosis), "headline"),
-                Circumstances(say.circumstances(diagnosis)),
-            ),
+            on_terminal(Paragraph(say.subject_line(diagnosis), breaks_words=True)),
+            for_page(document.fail_if),
         ],
         sections=[
-            Section(
-                [
-                    on_terminal(Facts(say.facts(diagnosis, whole=False))),
-                    on_page(Facts(say.facts(diagnosis))),
-                    for_page(document.fail_if),
-                ],
-                heading="What it is",
-                name="facts",
-                is_spoken=True,
-            ),
-            Section(
-                [Charts(partial(_charts, diagnosis))],
-                heading="Where the time goes",
-                name="charts",
-                is_spoken=True,
-            ),
+            Section([on_terminal(Facts(say.facts(diagnosis)))]),
+            *_page_sections(diagnosis),
             again(document.command),
         ],
         engine_version=document.engine_version,
+        answer=diagnose_answer.of(diagnosis, _chart(diagnosis, "time-by-stages")),
+        circumstances=[*document.circumstances, *say.circumstances(diagnosis)],
+        first_line=document.line,
+        has_contents=True,
     )
 
 
-def _charts(diagnosis: Diagnosis) -> list["BoundChart"]:
+def _page_sections(diagnosis: Diagnosis) -> list[Section]:
+    """Return what files have below the answer: the best evidence first, what is not known last."""
+    out = limit_rows.ruled_out(diagnosis)
+    names = [join(Span("✓ ", "good"), ", ".join(CAUSES[each] for each in causes)) for causes, _ in out]
+    ticks = Table([Column("cause", names), Column("why not", [why for _, why in out])], style="plain")
+    rows = {
+        "What was tried": say.done(diagnosis),
+        "How it behaves under load": [*say.behaviour(diagnosis), *say.times(diagnosis)],
+        "What cannot be told": say.untold(diagnosis),
+    }
+    folds = [Fold(title, [Facts(said)]) for title, said in rows.items() if said]
+    if tenths.of(diagnosis.facts, diagnosis.said):
+        folds.insert(0, Fold("What 10 % more of each part would give", [_chart(diagnosis, "gains")]))
+    return [
+        Section([Only(FILES, [ticks])], "What is ruled out", "ruled-out"),
+        Section([Only(FILES, folds)], "More", "more"),
+    ]
+
+
+def _chart(diagnosis: Diagnosis, name: str) -> Charts:
+    return Charts(partial(_charts, diagnosis, name))
+
+
+def _charts(diagnosis: Diagnosis, name: str) -> list["BoundChart"]:
     # Imported here because charts take a second to import, and only the page has them.
     from crumple.diagnose.report.diagnose_charts import CHARTS
 
-    return [chart.of(diagnosis) for chart in CHARTS]
+    return [chart.of(diagnosis) for chart in CHARTS if chart.name == name]

@@ -1,7 +1,6 @@
 """One diagnosis in the words of the glossary: plain text, no markup."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 from crumple import contract
 from crumple.cause import failing
@@ -22,12 +21,16 @@ from crumple.record import failures
 from crumple.record.stages import Budget, NoBudget
 from crumple.words import cause_sentences, cpu_time_sentences, time_sentences
 
+Rows = list[tuple[str, str]]
 WAITERS: Mapping[Who, str] = {
     "processes": "a process waits with each request",
     "threads": "a thread waits with each request",
     "either": "a process or a thread waits with each request",
     "nobody": "no process or thread waits with a request",
 }
+# What begins a row of which nothing is known; the reason follows.
+CANNOT_TELL = "cannot tell: "
+NOT_ANSWERED = "no request was answered as expected"
 CLOSES_UNSAID = (
     "each connection after its answer, and the answer does not say so: the next request on it fails. "
     "Send Connection: close"
@@ -47,37 +50,69 @@ def subject_line(diagnosis: Diagnosis) -> str:
     return f"{diagnosis.plan.label}{pid}{of}"
 
 
-def facts(diagnosis: Diagnosis, *, whole: bool = True) -> list[tuple[str, str]]:
-    """The answers, each with its name; those with nothing to say are left out.
-
-    `whole`: with the causes of which there is no sign or nothing is known, and why, which are many.
-    """
-    found = finding.first(diagnosis.said) is not None
-    rows = [
-        ("interrupted", interruption(diagnosis)),
-        *limit_rows.limits(diagnosis),
-        *limit_rows.experiment_rows(diagnosis),
+def facts(diagnosis: Diagnosis) -> Rows:
+    """What a terminal shows before the answer: what was done, how the server behaves, what cannot be told."""
+    return [
+        *done(diagnosis),
         *limit_rows.refutation_rows(diagnosis),
-        *limit_rows.answer_rows(diagnosis),
-        ("would tell", diagnosis.would_tell),
-        *remedy_sentences.rows(diagnosis.remedy),
-        *limit_rows.what_if_row(diagnosis),
-        # On the page a chart has them.
-        *(() if whole else limit_rows.more(diagnosis)),
-        ("holds", holds(diagnosis)),
-        ("fails", fails(diagnosis)),
+        *limit_rows.more(diagnosis),
         *times(diagnosis),
+        *behaviour(diagnosis),
+        *(
+            ("cannot tell", f"{name}: {why}")
+            for name, why in untold(diagnosis, whole=finding.first(diagnosis.said) is None)
+        ),
+    ]
+
+
+def done(diagnosis: Diagnosis) -> Rows:
+    """What was tried, asked and changed, and what else limits it."""
+    return _known(
+        [
+            *limit_rows.others(diagnosis),
+            *limit_rows.experiment_rows(diagnosis),
+            *limit_rows.answer_rows(diagnosis),
+            *remedy_sentences.rows(diagnosis.remedy),
+            # Where a change was tried, the answer is what it gave.
+            ("if", limit_rows.what_if_asked(diagnosis) if diagnosis.remedy else ""),
+            # Where nothing limits it for sure, the answer says what would tell more.
+            ("would tell", diagnosis.would_tell if finding.first(diagnosis.said) else ""),
+            ("given up", omissions(diagnosis)),
+        ]
+    )
+
+
+def behaviour(diagnosis: Diagnosis) -> Rows:
+    """How requests fail and wait, and what a connection takes, as far as it is known."""
+    return _known(_behaviour(diagnosis))
+
+
+def untold(diagnosis: Diagnosis, *, whole: bool = True) -> Rows:
+    """What cannot be told, and why. `whole`: also of causes that nothing could rule out."""
+    # Where no limit is known, the answer says why.
+    doubts = limit_rows.why_unknown(diagnosis) if finding.first(diagnosis.said) else []
+    every = [("holds", holds(diagnosis)), *_behaviour(diagnosis)]
+    return [
+        *(("the limit", why) for why in doubts),
+        *((name, said.removeprefix(CANNOT_TELL)) for name, said in every if said.startswith(CANNOT_TELL)),
+        *(("causes", said) for said in [unclear(diagnosis)] if said and whole),
+    ]
+
+
+def _behaviour(diagnosis: Diagnosis) -> Rows:
+    return [
+        ("fails", fails(diagnosis)),
         ("who waits", who(diagnosis)),
         ("waiting", waiting(diagnosis)),
         ("computing", computing(diagnosis)),
         ("a connection", memory(diagnosis)),
         ("closes", CLOSES_UNSAID if diagnosis.seen.closes_unsaid else ""),
         ("an answer", in_parts(diagnosis)),
-        ("given up", omissions(diagnosis)),
-        ("no sign of", cause_sentences.no_sign_why(diagnosis.said) if whole else ""),
-        ("cannot tell", unclear(diagnosis) if whole or not found else ""),
     ]
-    return [(name, said) for name, said in rows if said]
+
+
+def _known(rows: Rows) -> Rows:
+    return [(name, said) for name, said in rows if said and not said.startswith(CANNOT_TELL)]
 
 
 def who(diagnosis: Diagnosis) -> str:
@@ -85,7 +120,7 @@ def who(diagnosis: Diagnosis) -> str:
     found = who_waits.of(diagnosis.seen)
     if isinstance(found, Unknown):
         unwatched = f"its process was not watched ({diagnosis.plan.unwatched}); "
-        return f"cannot tell: {'' if diagnosis.subject.pid is not None else unwatched}{found.why}"
+        return f"{CANNOT_TELL}{'' if diagnosis.subject.pid is not None else unwatched}{found.why}"
     return f"{waits_with(found)} ({found.evidence})"
 
 
@@ -101,7 +136,7 @@ def waiting(diagnosis: Diagnosis) -> str:
     found = parallelism.waits(diagnosis.seen)
     if isinstance(found, Unknown):
         # The line above says why.
-        return "" if isinstance(who_waits.of(diagnosis.seen), Unknown) else f"cannot tell: {found.why}"
+        return "" if isinstance(who_waits.of(diagnosis.seen), Unknown) else f"{CANNOT_TELL}{found.why}"
     why = {
         "all": "all that were sent",
         "perhaps-all": "its rate was not steady enough to show whether more of those that were sent do",
@@ -124,7 +159,7 @@ def computing(diagnosis: Diagnosis) -> str:
     """On how many cores requests compute."""
     found = parallelism.computes(diagnosis.seen)
     if isinstance(found, Unknown):
-        return f"cannot tell: {found.why}"
+        return f"{CANNOT_TELL}{found.why}"
     cores = diagnosis.seen.cores
     if parallelism.is_on_all_cores(found, diagnosis.seen):
         return f"on all {cores} cores" if cores > 1 else "on the only core"
@@ -137,7 +172,7 @@ def memory(diagnosis: Diagnosis) -> str:
         return ""
     found = connection_memory.per_connection(diagnosis.seen.memory)
     if isinstance(found, Unknown):
-        return f"cannot tell what memory it takes: {found.why}"
+        return f"{CANNOT_TELL}{found.why}"
     value, low, high = (numerals.significant(each / 1024, 2) for each in (found.value, found.low, found.high))
     return f"takes {value} KiB [{low}{NARROW}–{NARROW}{high}] of memory while it is idle"
 
@@ -170,7 +205,7 @@ def holds(diagnosis: Diagnosis) -> str:
     if meant is None:
         return ""
     if found is None:
-        return "" if diagnosis.interrupted else "no request was answered as expected"
+        return "" if diagnosis.interrupted else NOT_ANSWERED
     if found.lost is not None:
         held = found.highest_held
         most = find_sentences.load(held, True) if held is not None else "no load that was tried"
@@ -182,7 +217,7 @@ def holds(diagnosis: Diagnosis) -> str:
         return f"at least {find_sentences.load(found.highest_held, True)} at {meant}"
     if any(level.outcome == "broke" for level in found.levels):
         return f"no load that was tried, at {meant}"
-    return "" if diagnosis.interrupted else f"cannot tell: no load was decided, at {meant}"
+    return "" if diagnosis.interrupted else f"{CANNOT_TELL}no load was decided, at {meant}"
 
 
 def fails(diagnosis: Diagnosis) -> str:
@@ -256,7 +291,7 @@ def headline(diagnosis: Diagnosis) -> str:
     first = finding.first(diagnosis.said)
     if first is not None and first.cause != "none":
         said.append(f"its first limit is {CAUSES[first.cause]} ({cause_sentences.sure(first)})")
-    if diagnosis.found is not None and (held := holds(diagnosis)) and not held.startswith("cannot tell"):
+    if diagnosis.found is not None and (held := holds(diagnosis)) and not held.startswith(CANNOT_TELL):
         said.append(f"it holds {held}" if said else f"holds {held}")
     if isinstance(found := who_waits.of(diagnosis.seen), WhoWaits):
         said.append(waits_with(found))
@@ -264,11 +299,10 @@ def headline(diagnosis: Diagnosis) -> str:
 
 
 def circumstances(diagnosis: Diagnosis) -> list[str]:
-    """How long it took, with which seed, by which engine, and when."""
-    began = datetime.fromtimestamp(diagnosis.began_unix_s, UTC)
+    """How long it took, with which seed, and which process it was."""
+    subject = diagnosis.subject
     return [
         f"{numerals.seconds(diagnosis.took_s)} of loads",
         f"seed {diagnosis.plan.seed}",
-        f"engine {diagnosis.engine_version}",
-        f"{began:%Y-%m-%d %H:%M} UTC",
+        *([f"pid {subject.pid}"] if subject.pid is not None else []),
     ]

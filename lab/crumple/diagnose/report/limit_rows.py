@@ -9,7 +9,7 @@ from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import tenths
 from crumple.drawing import numerals
 from crumple.limit import gain_words, what_if
-from crumple.limit.finding import CAUSES, Cause, Finding, Unclear
+from crumple.limit.finding import CAUSES, Cause, Finding, Out, Unclear
 from crumple.limit.what_if import Changes
 from crumple.machine.setting_names import Setting
 from crumple.observation import peer_names
@@ -61,19 +61,20 @@ HELD_SHARE = 0.7
 NEAR_ALL = 0.07
 
 
-def limits(diagnosis: Diagnosis) -> Rows:
-    """What limits it with its probability, and what to change, as the program spells it; or between what."""
-    rows: Rows = []
-    for each in diagnosis.said:
-        if isinstance(each, Finding):
-            rows.append(("also" if rows else "first limit", cause_sentences.finding(each)))
-            rows += change(diagnosis, each)
-    whole = [
+def why_unknown(diagnosis: Diagnosis) -> list[str]:
+    """Why it is not known, or not sure, what limits the server."""
+    return [
         each.why for each in diagnosis.said if isinstance(each, Unclear) and each.cause in ("none", "engine")
     ]
-    if rows:
-        return [*rows, *(("cannot tell", why) for why in whole)]
-    return [("first limit", f"cannot tell: {why}") for why in whole]
+
+
+def others(diagnosis: Diagnosis) -> Rows:
+    """What else limits it, each with its evidence and what to change."""
+    findings = [each for each in diagnosis.said if isinstance(each, Finding)]
+    rows: Rows = []
+    for each in findings[1:]:
+        rows += [("also", cause_sentences.finding(each)), *change(diagnosis, each)]
+    return rows
 
 
 def change(diagnosis: Diagnosis, found: Finding) -> Rows:
@@ -170,17 +171,34 @@ def _answered(answer: SourceAnswer) -> str:
     return f"{answer.source}{command}: {'; '.join([answer.shows, *answer.evident(), *answer.evidence])}"
 
 
-def refutation_rows(diagnosis: Diagnosis) -> Rows:
-    """The causes that an experiment refuted, a line each: what they would have asked for, and why not."""
+def refuted(diagnosis: Diagnosis) -> dict[Cause, str]:
+    """The causes that an experiment refuted, and why."""
     if diagnosis.facts is None:
-        return []
+        return {}
     read = judged.scene_of(diagnosis.facts).readings
     found: dict[Cause, str] = {}
     for made in diagnosis.made:
         for rival in made.rivals:
             if _is_refuted(rival) and rival.cause in ASKED_FOR:
                 found.setdefault(rival.cause, _why(made, rival, read.get(made.name)))
-    return [("refuted", f"{ASKED_FOR[cause]}: no, {why}") for cause, why in found.items()]
+    return found
+
+
+def refutation_rows(diagnosis: Diagnosis) -> Rows:
+    """The causes that an experiment refuted, a line each: what they would have asked for, and why not."""
+    return [("refuted", f"{ASKED_FOR[cause]}: no, {why}") for cause, why in refuted(diagnosis).items()]
+
+
+def ruled_out(diagnosis: Diagnosis) -> list[tuple[list[Cause], str]]:
+    """The causes that an experiment refuted, and those of which there is no sign: each reason once."""
+    known = refuted(diagnosis)
+    causes: dict[str, list[Cause]] = {}
+    for cause, why in known.items():
+        causes.setdefault(f"{why} (tested)", []).append(cause)
+    for each in diagnosis.said:
+        if isinstance(each, Out) and each.cause not in known:
+            causes.setdefault(each.why, []).append(each.cause)
+    return [(found, why) for why, found in causes.items()]
 
 
 def _is_refuted(rival: Rival) -> bool:
@@ -199,18 +217,17 @@ def _is_unchanged(reading: Reading) -> bool:
     return SAME.low <= reading.value <= SAME.high
 
 
-def what_if_row(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
-    """What --if asked for, with its range and what limits then."""
+def what_if_asked(diagnosis: Diagnosis) -> str:
+    """What --if asked for, with its range and what limits then; empty: nothing."""
     changes, facts = diagnosis.plan.changes, diagnosis.facts
     if not changes:
-        return
+        return ""
     asked = ", ".join(in_words(part, value) for part, value in changes.items())
     found = what_if.predicted(facts, diagnosis.said, changes) if facts is not None else None
     if facts is None or found is None:
-        yield "if", f"{asked}: cannot tell: nothing is known to limit it"
-        return
+        return f"{asked}: cannot tell: nothing is known to limit it"
     cause = next(iter(what_if.weighed(diagnosis.said)))
-    yield "if", f"{asked}: {gain_words.from_to(facts, cause, changes, found)}"
+    return f"{asked}: {gain_words.from_to(facts, cause, changes, found)}"
 
 
 def more(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
