@@ -35,7 +35,7 @@ HEADINGS = ("experiment", "server", "metric", "after ÷ before", "seen above", "
 NUMBERS = ("after ÷ before", "seen above")
 SEEN_ABOVE = '"seen above": a change of more than that would have been seen in four cases of five.'
 # The version of the JSON of a comparison, by which a reader knows its fields.
-VERSION: Literal[2] = 2
+VERSION: Literal[3] = 3
 TONES: Mapping[ChangeWord, Tone] = {
     "slower": "bad",
     "faster": "good",
@@ -133,8 +133,9 @@ def document(compared: ResultComparison) -> CompareDocument:
     """Return the comparison as it is printed: an end of an interval that is not known is null."""
     found = compared.comparison
     return CompareDocument(
+        kind="compare",
         version=VERSION,
-        kind=cast(ComparedKind, compared.kind),
+        compared=cast(ComparedKind, compared.kind),
         before=found.before,
         after=found.after,
         slower=len(found.slower),

@@ -37,9 +37,11 @@ class ChangedVerdict(Lenient):
 class CompareDocument(Lenient):
     """What changed from one load, search, comparison of versions or run to another."""
 
-    version: Literal[2]
+    kind: Literal["compare"]
+    """The command that made it."""
+    version: Literal[3]
     """Of this kind of document."""
-    kind: ComparedKind
+    compared: ComparedKind
     """What was compared."""
     before: str
     """The earlier result, or how many there are up to the last one."""

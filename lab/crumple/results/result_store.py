@@ -23,7 +23,7 @@ RESULTS_MAX, BYTES_MAX = 500, 512 * 2**20
 # The most characters of a name, which is also that of a file.
 NAME_MAX = 100
 LAST = "last"
-# The JSON report of a run, as `crumple report` writes it, has no kind of its own.
+# The kind of the JSON report of a run, as `crumple report` writes it.
 REPORT = "report"
 NO_RESULT = "write it with: crumple load URL --json, or crumple report RUN --format json"
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{NAME_MAX - 1}}}")
@@ -170,8 +170,6 @@ def read(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         remedy = "remove it" if path.parent == folder() else f"remove it, or {NO_RESULT}"
         raise NotStored(f"{path} is not JSON, or is damaged: {error}", remedy) from None
-    if isinstance(document, dict) and "study" in document and "kind" not in document:
-        return {"kind": REPORT, **document}
     if not isinstance(document, dict) or not isinstance(document.get("kind"), str):
         raise NotStored(f"{path} is no result of crumple", NO_RESULT)
     return document

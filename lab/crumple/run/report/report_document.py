@@ -205,6 +205,8 @@ class TrialData(Lenient):
 class ReportDocument(Lenient):
     """The report of a run of a study."""
 
+    kind: Literal["report"]
+    """The command that makes it."""
     version: Literal[2]
     """Grows when a field changes its meaning."""
     run: str
@@ -255,6 +257,7 @@ def document(view: RunView) -> ReportDocument:
     run = view.run
     limits = why.of_claims(view)
     return ReportDocument(
+        kind="report",
         version=2,
         run=run.id,
         study=run.study.name,
