@@ -143,7 +143,8 @@ def _show(compared: ResultComparison, shown: Shown) -> None:
 
 def _page(compared: ResultComparison, shown: Shown) -> None:
     path = shown.out or Path("compare.html")
-    output.save_page(path, compare_report.report(compared))
+    document = compare_report.document(compared).model_dump(mode="json")
+    output.save_page(path, compare_report.report(compared), document)
     output.say(f"page: {path}")
     if shown.open_it:
         webbrowser.open(path.resolve().as_uri())

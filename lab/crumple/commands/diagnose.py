@@ -70,7 +70,7 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
         ci_platform.show(outcomes)
     kept.say(flags.quiet)
     if flags.html is not None:
-        output.save_page(flags.html, diagnose_report.report(document))
+        output.save_page(flags.html, diagnose_report.report(document), kept.document)
     ci_platform.report(flags.junit, lambda: job_report(document))
     code = EXIT_INTERRUPTED if found.interrupted else 0
     if found.remedy is not None and found.remedy.problem:

@@ -29,6 +29,7 @@ def export(what: str, to: Path | None, as_: str | None, table: str | None, bench
     """Write the result in a format, or as what the ending of the file says."""
     _check(to, as_, table, benchmark)
     entry = selection.one(what, Project.here().runs)
+    flag_files.refuse([("--to", to)], [(entry.name, entry.path)])
     if as_ is not None:
         text = FORMATS[as_](measured.measure(entry), benchmark)
         if to is None:
@@ -57,7 +58,6 @@ def _check(to: Path | None, as_: str | None, table: str | None, benchmark: str |
         raise UsageError("--benchmark names what a history tool tracks", "leave it out, or say --as bencher")
     if str(to) == "-":
         raise UsageError("--to -: that names no file", "leave it out to write to stdout")
-    flag_files.refuse([("--to", to)])
 
 
 def _percentiles(entry: StoredEntry, ending: str) -> str:

@@ -61,7 +61,7 @@ def breaking_point(what: str | None, flags: FindFlags) -> int:
         ci_platform.show(outcomes)
     kept.say(flags.quiet)
     if flags.html is not None:
-        output.save_page(flags.html, find_report.report(found))
+        output.save_page(flags.html, find_report.report(found), kept.document)
     if flags.csv is not None:
         output.save(flags.csv, levels_csv.levels_csv(found))
     ci_platform.report(flags.junit, lambda: job_report(found))

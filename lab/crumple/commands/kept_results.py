@@ -17,8 +17,9 @@ from crumple.commands import ci_platform, output
 from crumple.documents import result
 from crumple.drawing import fitting, numerals, terminal
 from crumple.errors import UsageError
+from crumple.load import flag_files
 from crumple.parsing import did_you_mean
-from crumple.results import listing, restored, result_store, selection
+from crumple.results import listing, restored, result_store, selection, shown_again
 from crumple.results.listing import ListDocument, ResultRow, Wanted
 from crumple.results.selection import RUN, StoredEntry
 
@@ -125,11 +126,11 @@ def show(
         return _page(entry, document, out, open_it)
     if as_json:
         return _printed(result.text(document), out, as_json=True)
-    said = restored.text(document, entry.name)
+    said = shown_again.text(document, entry.name)
     _printed(said, out, as_json=False)
     if out is None:
-        ci_platform.show(restored.outcomes(document, entry.name))
-    if document["ended_early"]:
+        ci_platform.show(shown_again.outcomes(document, entry.name))
+    if document.get("ended_early"):
         output.say("interrupted; the result covers the time before")
     return 0
 
@@ -159,8 +160,9 @@ def _printed(text: str, out: Path | None, *, as_json: bool) -> int:
 
 
 def _page(entry: StoredEntry, document: Mapping[str, Any], out: Path | None, open_it: bool) -> int:
-    page = restored.html(document, entry.name)
+    page = shown_again.html(document, entry.name)
     path = out or entry.path.with_suffix(".html")
+    flag_files.refuse([("--out", path)], [(entry.name, entry.path)])
     output.save(path, page)
     output.say(f"page: {path}")
     if open_it:

@@ -96,7 +96,7 @@ def _deliver(load: LoadDocument, flags: LoadFlags) -> int:
     kept = keeping.keep(load.model_dump(mode="json"), flags)
     _show(load, kept, flags)
     kept.say(flags.quiet)
-    _write(load, flags)
+    _write(load, kept, flags)
     ci_platform.report(flags.junit, lambda: job_report(load))
     if load.ended_early:
         output.say("interrupted; the result covers the time before")
@@ -209,7 +209,7 @@ def _findings(
     return in_short.judged(record, len(cores), alone, before.others, rest=before.rest, elsewhere=elsewhere)
 
 
-def _write(result: LoadDocument, flags: OutputFlags) -> None:
+def _write(result: LoadDocument, kept: Kept, flags: OutputFlags) -> None:
     drawn = (
         (flags.csv, load_files.series_csv),
         (load_plan.requests_csv(flags), load_files.requests_csv),
@@ -219,7 +219,7 @@ def _write(result: LoadDocument, flags: OutputFlags) -> None:
         if file is not None:
             output.save(file, draw(result))
     if flags.html is not None:
-        output.save_page(flags.html, load_report.report(result))
+        output.save_page(flags.html, load_report.report(result), kept.document)
 
 
 def _show(result: LoadDocument, kept: Kept, flags: LoadFlags) -> None:

@@ -9,7 +9,7 @@ import errno
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -152,12 +152,15 @@ def say_not_kept(cache: Path) -> None:
         say(f"cannot write {cache}: {why}; {measured}, unless XDG_CACHE_HOME names another place")
 
 
-def save_page(file: Path, report: Report) -> None:
-    """Write the page of a report to a file that a flag names. Raises CrumpleError."""
+def save_page(file: Path, report: Report, document: Mapping[str, Any]) -> None:
+    """Write the page of a report, which holds the document, to a file that a flag names.
+
+    Raises CrumpleError.
+    """
     # Imported here because charts take a second to import, and only a page has them.
     from crumple.drawing import report_page
 
-    save(file, report_page.html(report))
+    save(file, report_page.html(report, document))
 
 
 def _refusal(folder: Path) -> str:

@@ -52,7 +52,7 @@ def show(
         typer.Argument(
             metavar="RESULT",
             help="last, a number in crumple list, a name, tag:TAG for the latest with that tag, or a file "
-            "that --json wrote. A run is shown as crumple report shows it.",
+            "that --json or --html wrote. A run is shown as crumple report shows it.",
             callback=refuse_blank,
         ),
     ] = "last",
@@ -91,7 +91,7 @@ def compare(
         str | None,
         typer.Argument(
             metavar="BEFORE",
-            help="The earlier load, search or run, as crumple show finds it, or the JSON file of a run's "
+            help="The earlier load, search or run, as crumple show finds it, or the JSON or page of a run's "
             "report; several with commas, or tag:TAG. Without AFTER: the later one, to compare with earlier "
             "ones.",
             callback=refuse_blank,

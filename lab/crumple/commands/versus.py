@@ -53,7 +53,7 @@ def versions(words: list[str], flags: VersusFlags) -> int:
         ci_platform.show(outcomes)
     kept.say(flags.quiet)
     if flags.html is not None:
-        output.save_page(flags.html, versus_report.report(found))
+        output.save_page(flags.html, versus_report.report(found), kept.document)
     ci_platform.report(flags.junit, lambda: job_report(found))
     return condition.code_of(outcomes, code_of(figures.compared))
 

@@ -41,6 +41,12 @@ class IntervalData(Lenient):
             n=found.n,
         )
 
+    @property
+    def interval(self) -> Interval:
+        """The interval that it was made of."""
+        low, high = (0.0 if self.low is None else self.low), (math.inf if self.high is None else self.high)
+        return Interval(self.estimate, low, high, self.confidence, self.n)
+
 
 def finite(value: float | None) -> float | None:
     """Return the number; None if it is infinite, because JSON has no infinity."""

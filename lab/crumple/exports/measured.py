@@ -19,7 +19,6 @@ from crumple.record.metrics import METRICS
 from crumple.record.validity import Validity
 from crumple.results import restored
 from crumple.results.load_trial import stored_trial
-from crumple.results.result_store import REPORT
 from crumple.results.selection import StoredEntry
 from crumple.run.store import RunStore
 from crumple.stats.interval import Interval
@@ -91,6 +90,12 @@ class Measured:
     """The ratios of a comparison of versions."""
 
 
+# Kinds of documents that a command makes of others: what each is, and what to export instead.
+WITHOUT_RECORDS: Mapping[str, tuple[str, str]] = {
+    "report": ("the report of a run", "name the run, or its folder, where it is stored"),
+    "compare": ("a comparison", "name one of the results that it compares"),
+}
+
 # The columns of a turn's figures.
 TURN_COLUMNS: Mapping[str, str] = {
     "p50": "response_p50_ns",
@@ -115,8 +120,9 @@ def measure(entry: StoredEntry) -> Measured:
     """Return what an entry measured. Raises NotStored."""
     if entry.is_run:
         return _of_run(RunStore(entry.path))
-    if entry.document["kind"] == REPORT:
-        raise NotStored(f"{entry.name} is a report, which has no records", "name the run, or its folder")
+    if (kind := entry.document["kind"]) in WITHOUT_RECORDS:
+        what, remedy = WITHOUT_RECORDS[kind]
+        raise NotStored(f"{entry.name} is {what}, which has no records", remedy)
     found = restored.read(entry.document, entry.name)
     return _OF_KINDS[found.kind](found, entry)
 

@@ -32,7 +32,7 @@ class KeptResult:
     @property
     def name(self) -> str | None:
         """The name in the store; None if it is not stored."""
-        return self._entry.name if self._entry.is_run else self.document["name"]
+        return self._entry.name if self._entry.is_run else self.document.get("name")
 
     @property
     def kind(self) -> str:
@@ -47,7 +47,11 @@ class KeptResult:
     @property
     def headline(self) -> str:
         """What it came to, in a line."""
-        return self._measured.asked if self._entry.is_run else str(self.document["headline"])
+        if self._entry.is_run:
+            return self._measured.asked
+        from crumple.results import shown_again
+
+        return shown_again.headline(self.document)
 
     @cached_property
     def tables(self) -> Mapping[str, "Table"]:
@@ -95,9 +99,9 @@ class KeptResult:
             from crumple.run.report import run_report
 
             return run_report.text(self._view)
-        from crumple.results import restored
+        from crumple.results import shown_again
 
-        return restored.text(self.document, self._entry.name)
+        return shown_again.text(self.document, self._entry.name)
 
     def html(self) -> str:
         """Return the whole page, with charts, which loads nothing else."""
@@ -105,9 +109,9 @@ class KeptResult:
             from crumple.run.report import run_report
 
             return run_report.html(self._view)
-        from crumple.results import restored
+        from crumple.results import shown_again
 
-        return restored.html(self.document, self._entry.name)
+        return shown_again.html(self.document, self._entry.name)
 
     def __repr__(self) -> str:
         """What it is, in a line."""

@@ -149,6 +149,32 @@ def document(compared: ResultComparison) -> CompareDocument:
     )
 
 
+def restored(document: CompareDocument) -> ResultComparison:
+    """Return the comparison that a document says, without the quantiles and searches that charts draw."""
+    found = Comparison(
+        before=document.before,
+        after=document.after,
+        differences=tuple(map(_difference, document.differences)),
+        verdicts={claim: (each.before, each.after) for claim, each in document.verdicts_changed.items()},
+        cautions=document.cautions,
+        other_machine=document.other_machine,
+    )
+    return ResultComparison(document.compared, found)
+
+
+def _difference(each: DifferenceData) -> Difference:
+    return Difference(
+        experiment=each.experiment,
+        server=each.server,
+        metric=each.metric,
+        ratio=each.ratio.interval if each.ratio else None,
+        visible=each.visible,
+        change=each.change,
+        reason=each.reason,
+        limit=each.limit or "",
+    )
+
+
 def _entry(each: Difference) -> DifferenceData:
     return DifferenceData(
         experiment=each.experiment,

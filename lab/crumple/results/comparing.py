@@ -18,8 +18,7 @@ from crumple.record.metrics import METRICS
 from crumple.record.undisturbed import Factors
 from crumple.results import restored, versus_side
 from crumple.results.load_trial import stored_trial
-from crumple.results.result_store import REPORT
-from crumple.results.selection import RUN, StoredEntry
+from crumple.results.selection import REPORT, RUN, StoredEntry
 from crumple.run import run_file
 from crumple.run.report import report_document
 from crumple.run.report.view import view

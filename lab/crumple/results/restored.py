@@ -1,4 +1,4 @@
-"""A stored document → the same screen, page and figures as when it was measured.
+"""A stored document → the figures that were measured, as the class of its kind.
 
 A kind of result is added here: its class, and what draws it.
 """
@@ -7,24 +7,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from crumple import parsing
-from crumple.documents.result import Result
-from crumple.drawing import report_text
 from crumple.drawing.report_parts import Report
 from crumple.errors import NotStored
-from crumple.gate.condition import Outcome
 
 
 @dataclass(frozen=True)
 class Drawn:
     """How one kind of result is read and drawn."""
 
-    model: type[Result]
+    model: type[BaseModel]
     """The class of its document."""
     report: Callable[[Any], Report]
     """Takes a document."""
+    no_page: str = ""
+    """Why no page can be drawn from the document alone, and what draws it; empty: one can."""
 
 
 def _load() -> Drawn:
@@ -66,40 +65,19 @@ KINDS: dict[str, Callable[[], Drawn]] = {
 
 def read(document: Mapping[str, Any], where: str) -> Any:
     """Return the document as its class. `where`: for messages. Raises NotStored if this version has none."""
-    return _model(document, _drawn(document, where).model, where)
+    return of(document, KINDS, where)[1]
 
 
-def text(document: Mapping[str, Any], where: str) -> str:
-    """Return the screen that the command printed. Raises NotStored as `read`."""
-    drawn = _drawn(document, where)
-    return report_text.text(drawn.report(_model(document, drawn.model, where)))
-
-
-def html(document: Mapping[str, Any], where: str) -> str:
-    """Return the page of the result. Raises NotStored as `read`."""
-    # Imported here because charts take a second to import, and only a page has them.
-    from crumple.drawing import report_page
-
-    drawn = _drawn(document, where)
-    return report_page.html(drawn.report(_model(document, drawn.model, where)))
-
-
-def outcomes(document: Mapping[str, Any], where: str) -> tuple[Outcome, ...]:
-    """Return what came of the conditions that its screen does not show. Raises NotStored as `read`."""
-    found = read(document, where)
-    return () if found.kind == "load" else tuple(found.fail_if)
-
-
-def _drawn(document: Mapping[str, Any], where: str) -> Drawn:
-    kind = document.get("kind")
-    if kind not in KINDS:
+def of(
+    document: Mapping[str, Any], kinds: Mapping[str, Callable[[], Drawn]], where: str
+) -> tuple[Drawn, Any]:
+    """Return how a document of one of these kinds is drawn, and it as its class. Raises NotStored."""
+    kind = document["kind"]
+    if kind not in kinds:
         raise NotStored(f"{where} is a result of a kind that this version of crumple does not know: {kind}")
-    return KINDS[kind]()
-
-
-def _model(document: Mapping[str, Any], model: type[Result], where: str) -> Any:
+    drawn = kinds[kind]()
     try:
-        return model.model_validate(document)
+        return drawn, drawn.model.model_validate(document)
     except ValidationError as error:
         why = parsing.first_fault(error, dict(document))
         raise NotStored(

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from crumple.documents import result
+from crumple.drawing import page_document
 from crumple.errors import NotStored, NotWritable, StorageFull, UsageError
 
 # The most results without a name that the store keeps, and the most bytes of them all, so that it does not
@@ -23,8 +24,6 @@ RESULTS_MAX, BYTES_MAX = 500, 512 * 2**20
 # The most characters of a name, which is also that of a file.
 NAME_MAX = 100
 LAST = "last"
-# The kind of the JSON report of a run, as `crumple report` writes it.
-REPORT = "report"
 NO_RESULT = "write it with: crumple load URL --json, or crumple report RUN --format json"
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{NAME_MAX - 1}}}")
 # The name that a result gets if the user gives it none.
@@ -162,9 +161,9 @@ def entries() -> list[Stored]:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Return the document in a file. Raises NotStored if it is damaged or is no result."""
+    """Return the document in a JSON file or a page. Raises NotStored if it is damaged or is no result."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = _page_of(path) if is_page(path) else json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise NotStored(f"cannot read {path}: {error.strerror}", "is it the right file?") from None
     except (ValueError, RecursionError) as error:
@@ -173,6 +172,19 @@ def read(path: Path) -> dict[str, Any]:
     if not isinstance(document, dict) or not isinstance(document.get("kind"), str):
         raise NotStored(f"{path} is no result of crumple", NO_RESULT)
     return document
+
+
+def is_page(path: Path) -> bool:
+    """Return whether the file is a page. Raises OSError."""
+    with path.open("rb") as file:
+        return page_document.is_page(file.read(100))
+
+
+def _page_of(path: Path) -> Any:
+    """Return the document in a page. Raises NotStored, OSError."""
+    if path.stat().st_size > page_document.PAGE_MAX:
+        raise NotStored(f"{path} is larger than the pages of crumple", page_document.REMEDY)
+    return page_document.read(path.read_text(encoding="utf-8", errors="replace"), str(path))
 
 
 def prune(keep: int = RESULTS_MAX, most_bytes: int = BYTES_MAX) -> list[str]:

@@ -15,6 +15,8 @@ from crumple.run.store import RunStore
 
 TAG = "tag:"
 RUN = "run"
+# The kind of the JSON report of a run, as `crumple report` writes it.
+REPORT = "report"
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def screen(load: LoadDocument, width: int | None = None, styled: bool | None = N
 
 def page(load: LoadDocument) -> str:
     """The page of a load."""
-    return report_page.html(load_report.report(load))
+    return report_page.html(load_report.report(load), printed(load))
 
 
 def printed(load: LoadDocument) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def test_a_notebook_shows_the_screen_and_nothing_acts_in_it() -> None:
     assert "valid" in repr(found) and "load a" in repr(found)
     result_store.keep(made_results.of_load(made), "b")
     assert crumple.open("b").screen() == synthetic_load.screen(made, 100, styled=False)
-    assert crumple.open("b").html() == synthetic_load.page(made)
+    assert crumple.open("b").html() == synthetic_load.page(made.model_copy(update={"name": "b"}))
 
 
 @pytest.mark.long

@@ -170,7 +170,7 @@ def test_the_page_is_written_beside_the_result_or_where_the_user_says(call: Call
     code, out, err = call("show", "a", "--html")
     page = result_store.folder() / "a.html"
     assert (code, out, err) == (0, "", f"page: {page}\n")
-    assert page.read_text() == synthetic_load.page(load)
+    assert page.read_text() == synthetic_load.page(load.model_copy(update={"name": "a"}))
     call("show", "a", "--html", "--out", str(tmp_path / "b.html"))
     assert (tmp_path / "b.html").read_text() == page.read_text()
 

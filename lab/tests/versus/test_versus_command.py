@@ -16,6 +16,7 @@ import real_engine
 import tiny_servers
 import tried
 from command_line import Call, in_project
+from crumple.drawing import page_document
 from crumple.machine import process_tree
 from crumple.versus import calibrating, lengths
 from crumple.versus.versus_flags import VersusFlags
@@ -155,7 +156,7 @@ def test_a_command_that_takes_a_tenth_more_cpu_time_is_told_from_the_other(
     assert cpu["answer"] != "alike", cpu
     if precise(cpu):
         assert 1.0 < cpu["ratio"]["estimate"] < 1.25, cpu
-    assert page.read_text().startswith("<!doctype html>")
+    assert page_document.read(page.read_text(), "") == said
     assert said["blocks"] and "block  1" in err
     assert not any("computing_server" in each for each in running())
 

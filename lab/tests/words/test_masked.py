@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import real_engine
 from command_line import caller
+from crumple.drawing import page_document
 from crumple.typed import masked_command
 from crumple.words import masked
 
@@ -160,6 +161,7 @@ body = "SEKRIT-other"
     call = caller(monkeypatch, capsys, "load")
     _, out, err = call(f"http://127.0.0.1:{port}/", *typed, *files, *(["--json"] if as_json else []))
     written = {path.name: path.read_text() for path in tmp_path.iterdir() if path.name != "requests.toml"}
+    written["document"] = json.dumps(page_document.read(written["a.html"], "a.html"))
     assert {"a.html", "a.hdr", "a.csv"} <= set(written)
     for name, said in {"stdout": out, "stderr": err, **written}.items():
         assert "SEKRIT" not in said and JWT not in said, name
@@ -191,6 +193,8 @@ def test_no_output_contains_a_field_or_a_password(
         for said in (out, err, (tmp_path / "a.html").read_text()):
             assert secret not in said
     facts = json.loads(out)
+    # So no secret is in the document of the page.
+    assert page_document.read((tmp_path / "a.html").read_text(), "a.html") == facts
     assert facts["record"]["spec"]["target"]["proxy"]["headers"] == [
         ["Proxy-Authorization", "…"],
         ["X-Api-Key", "…"],

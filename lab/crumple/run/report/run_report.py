@@ -74,8 +74,9 @@ def html(view: RunView) -> str:
     """Return the whole page of one run."""
     # Imported here because charts take a second to import, and only pages have them.
     from crumple.drawing import report_page
+    from crumple.run.report import report_document
 
-    return report_page.html(report(view))
+    return report_page.html(report(view), report_document.document(view).model_dump(mode="json"))
 
 
 def markdown(view: RunView) -> str:
