@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import webbrowser
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -145,9 +144,10 @@ def _page(compared: ResultComparison, shown: Shown) -> None:
     path = shown.out or Path("compare.html")
     document = compare_report.document(compared).model_dump(mode="json")
     output.save_page(path, compare_report.report(compared), document)
-    output.say(f"page: {path}")
     if shown.open_it:
-        webbrowser.open(path.resolve().as_uri())
+        output.open_page(path)
+    else:
+        output.say(f"page: {path}")
 
 
 def _print(compared: ResultComparison) -> None:

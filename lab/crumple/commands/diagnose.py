@@ -54,7 +54,7 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
                 searches=plan.objective is not None, tries=plan.change is not None, quiet=flags.quiet
             ) as view,
         ):
-            typed = saving.command_to_repeat(sys.argv[1:], plan.seed)
+            typed = saving.command_to_repeat(sys.argv[1:], flags, plan.seed)
             found = diagnosis.diagnose(plan, loader, Ceilings(loader), view, typed)
     except KeyboardInterrupt:
         output.say("interrupted before the diagnosis was over")
@@ -69,8 +69,7 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
         output.drawn(report_text.text(diagnose_report.report(document)))
         ci_platform.show(outcomes)
     kept.say(flags.quiet)
-    if flags.html is not None:
-        output.save_page(flags.html, diagnose_report.report(document), kept.document)
+    kept.write_page(flags, lambda: diagnose_report.report(document))
     ci_platform.report(flags.junit, lambda: job_report(document))
     code = EXIT_INTERRUPTED if found.interrupted else 0
     if found.remedy is not None and found.remedy.problem:

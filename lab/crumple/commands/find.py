@@ -60,8 +60,7 @@ def breaking_point(what: str | None, flags: FindFlags) -> int:
         output.drawn(report_text.text(find_report.report(found)))
         ci_platform.show(outcomes)
     kept.say(flags.quiet)
-    if flags.html is not None:
-        output.save_page(flags.html, find_report.report(found), kept.document)
+    kept.write_page(flags, lambda: find_report.report(found))
     if flags.csv is not None:
         output.save(flags.csv, levels_csv.levels_csv(found))
     ci_platform.report(flags.junit, lambda: job_report(found))
@@ -111,7 +110,7 @@ def _of_url(url: str, flags: FindFlags) -> FindDocument | None:
     if len(plan.requests) > 1:
         asked = f"{len(plan.requests)} requests by weight to {url}"
     site_with = partial(find_plan.site_of_url, plan)
-    return _searched(plan.question, project.root(), site_with, asked, plan.resolved.is_local, flags.quiet)
+    return _searched(plan.question, project.root(), site_with, asked, plan.resolved.is_local, flags)
 
 
 def _of_server(name: str, flags: FindFlags) -> FindDocument | None:
@@ -127,7 +126,7 @@ def _of_server(name: str, flags: FindFlags) -> FindDocument | None:
     built = servers.build(description)
     asked = f"server {plan.label}, {f'workload {plan.workload.name}' if plan.workload else flags.path}"
     site_with = partial(find_plan.site_of_server, plan, built)
-    return _searched(plan.question, here.root, site_with, asked, True, flags.quiet)
+    return _searched(plan.question, here.root, site_with, asked, True, flags)
 
 
 def _searched(
@@ -136,7 +135,7 @@ def _searched(
     site_with: Callable[[CeilingOf], Site],
     asked: str,
     is_local: bool,
-    quiet: bool,
+    flags: FindFlags,
 ) -> FindDocument | None:
     """Search; the budget starts here. None: it was interrupted before the first level was over."""
     loader = engine.load(root)
@@ -148,7 +147,7 @@ def _searched(
         with (
             interruptible(),
             alone.beside(output.say_disturbed),
-            FindView(question.by, question.budget_s, quiet=quiet) as view,
+            FindView(question.by, question.budget_s, quiet=flags.quiet) as view,
         ):
             site = site_with(ceiling.Ceilings(loader))
             run = partial(engine.run, loader)
@@ -162,7 +161,7 @@ def _searched(
         question,
         found,
         asked=asked,
-        command=saving.command_to_repeat(sys.argv[1:], question.seed),
+        command=saving.command_to_repeat(sys.argv[1:], flags, question.seed),
         afresh=site.afresh,
         server_cores=len(site.server_cores) or None,
         is_local=is_local,

@@ -1,12 +1,16 @@
 """Store the result of a command, as its flags say; a result that cannot be stored is still printed."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from crumple.commands import output
 from crumple.errors import CrumpleError, UsageError
-from crumple.load.load_flags import KeepFlags
+from crumple.load.load_flags import KeepFlags, PageFlags
+
+if TYPE_CHECKING:
+    from crumple.drawing.report_parts import Report
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,23 @@ class Kept:
         """Say where the result is; if it is not stored, also if the user asked for quiet."""
         if self.said and not (quiet and self.document["name"]):
             output.say(self.said)
+
+    def write_page(self, flags: PageFlags, report: "Callable[[], Report]") -> None:
+        """Write the page of the result, and open it, if the flags ask for it. Raises CrumpleError."""
+        if flags.html is not None:
+            output.save_page(flags.html, report(), self.document)
+        if flags.open_:
+            output.open_page(flags.html or self._written(report))
+
+    def _written(self, report: "Callable[[], Report]") -> Path:
+        """Write the page beside the stored result, or into this folder if it is not stored."""
+        # Imported here because few results are opened at once.
+        from crumple.results import result_store
+
+        name = self.document["name"]
+        path = result_store.folder() / f"{name}.html" if name else Path(f"{self.document['kind']}.html")
+        output.save_page(path, report(), self.document)
+        return path
 
 
 def check(flags: KeepFlags) -> None:

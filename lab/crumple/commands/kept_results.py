@@ -2,7 +2,6 @@
 
 import itertools
 import textwrap
-import webbrowser
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -164,7 +163,8 @@ def _page(entry: StoredEntry, document: Mapping[str, Any], out: Path | None, ope
     path = out or entry.path.with_suffix(".html")
     flag_files.refuse([("--out", path)], [(entry.name, entry.path)])
     output.save(path, page)
-    output.say(f"page: {path}")
     if open_it:
-        webbrowser.open(path.resolve().as_uri())
+        output.open_page(path)
+    else:
+        output.say(f"page: {path}")
     return 0

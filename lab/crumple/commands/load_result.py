@@ -74,7 +74,7 @@ def finish(
         _validity(plan, record, cores, reached, others),
         masked.url(plan.resolved.url),
         # It was masked when it was made.
-        saving.command_to_repeat(sys.argv[1:], record.spec.seed),
+        saving.command_to_repeat(sys.argv[1:], flags, record.spec.seed),
         findings=_findings(record, cores, alone, before),
         lost=gone,
         ended_early=conducted.ended_early,
@@ -96,7 +96,8 @@ def _deliver(load: LoadDocument, flags: LoadFlags) -> int:
     kept = keeping.keep(load.model_dump(mode="json"), flags)
     _show(load, kept, flags)
     kept.say(flags.quiet)
-    _write(load, kept, flags)
+    _write(load, flags)
+    kept.write_page(flags, lambda: load_report.report(load))
     ci_platform.report(flags.junit, lambda: job_report(load))
     if load.ended_early:
         output.say("interrupted; the result covers the time before")
@@ -209,7 +210,7 @@ def _findings(
     return in_short.judged(record, len(cores), alone, before.others, rest=before.rest, elsewhere=elsewhere)
 
 
-def _write(result: LoadDocument, kept: Kept, flags: OutputFlags) -> None:
+def _write(result: LoadDocument, flags: OutputFlags) -> None:
     drawn = (
         (flags.csv, load_files.series_csv),
         (load_plan.requests_csv(flags), load_files.requests_csv),
@@ -218,8 +219,6 @@ def _write(result: LoadDocument, kept: Kept, flags: OutputFlags) -> None:
     for file, draw in drawn:
         if file is not None:
             output.save(file, draw(result))
-    if flags.html is not None:
-        output.save_page(flags.html, load_report.report(result), kept.document)
 
 
 def _show(result: LoadDocument, kept: Kept, flags: LoadFlags) -> None:

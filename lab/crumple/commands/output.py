@@ -163,6 +163,15 @@ def save_page(file: Path, report: Report, document: Mapping[str, Any]) -> None:
     save(file, report_page.html(report, document))
 
 
+def open_page(path: Path) -> None:
+    """Say where a page is, and open it in a browser."""
+    # Imported here because few commands open one.
+    import webbrowser
+
+    say(f"page: {path}")
+    webbrowser.open(path.resolve().as_uri())
+
+
 def _refusal(folder: Path) -> str:
     """Why a folder, which need not exist yet, cannot be written to; empty if it can."""
     there = next(place for place in (folder, *folder.parents) if place.exists())

@@ -54,9 +54,10 @@ def show(names: Sequence[str], format_: str, open_it: bool, out: Path | None) ->
     else:
         assert out is not None
         path = _put(out, _several(_views(runs), kind))
-    output.say(f"report: {path}")
     if open_it:
-        webbrowser.open(path.resolve().as_uri())
+        output.open_page(path)
+    else:
+        output.say(f"report: {path}")
     return 0
 
 
@@ -87,10 +88,12 @@ def _written(path: Path) -> Iterator[None]:
         raise UsageError(f"cannot write {path}: {error.strerror}", "name another file with --out") from None
 
 
-def summarise(run: RunStore, as_json: bool) -> None:
-    """Print the verdicts of a run, and the figures they rest on, on stdout."""
+def summarise(run: RunStore, as_json: bool, open_it: bool = False) -> None:
+    """Print the verdicts of a run, and the figures they rest on, on stdout; with `open_it` open its page."""
     kind: Format = "json" if as_json else "text"
     _print(kind, _renderer(kind)(view_of(run)))
+    if open_it:
+        output.open_page(write(run, "html"))
 
 
 def summarise_all(runs: Sequence[RunStore], folder: Path, as_json: bool, open_it: bool) -> None:

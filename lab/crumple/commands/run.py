@@ -117,7 +117,7 @@ def new(asked: RunArguments, as_json: bool, open_it: bool = False) -> int:
     return run_gate.code_after(stores, code, outcomes, asked.junit, as_json=as_json)
 
 
-def resume(name: str, asked: RunArguments, as_json: bool) -> int:
+def resume(name: str, asked: RunArguments, as_json: bool, open_it: bool = False) -> int:
     """Execute what is left of a stored run. Raises UsageError for flags that only a new run takes."""
     flags = {
         "--scale": asked.scale is not None,
@@ -140,7 +140,7 @@ def resume(name: str, asked: RunArguments, as_json: bool) -> int:
     if begun.store.ids() == before:
         output.say(_nothing_left(begun))
     outcomes = run_gate.judge([begun.store], fail_if)
-    report.summarise(begun.store, as_json)
+    report.summarise(begun.store, as_json, open_it)
     return run_gate.code_after([begun.store], code, outcomes, asked.junit, as_json=as_json)
 
 
@@ -289,7 +289,7 @@ def _twins_moved(asked: Study, meant: Study) -> list[str]:
 
 def _summarise(runs: Sequence[Begun], here: Project, as_json: bool, open_it: bool) -> None:
     if len(runs) == 1:
-        report.summarise(runs[0].store, as_json)
+        report.summarise(runs[0].store, as_json, open_it)
     else:
         report.summarise_all([each.store for each in runs], here.runs, as_json, open_it)
 

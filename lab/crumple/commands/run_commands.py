@@ -104,6 +104,9 @@ def run(
             help="Write claims and conditions as JUnit XML, which CI platforms read.",
         ),
     ] = None,
+    open_it: Annotated[
+        bool, typer.Option("--open", help="Write the report as HTML and open it in a browser.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Run studies and judge their claims.
@@ -127,7 +130,9 @@ def run(
         fail_if=fail_if or [],
         junit=junit,
     )
-    raise typer.Exit(run.new(asked, json) if resume is None else run.resume(resume, asked, json))
+    raise typer.Exit(
+        run.new(asked, json, open_it) if resume is None else run.resume(resume, asked, json, open_it)
+    )
 
 
 @TABLE.command(

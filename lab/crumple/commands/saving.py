@@ -6,8 +6,12 @@ from collections.abc import Sequence
 
 from crumple.commands import output
 from crumple.load import flag_files
-from crumple.load.load_flags import SaveFlags
+from crumple.load.load_flags import PageFlags, SaveFlags
 from crumple.typed import masked_command, typed_command
+
+# The flags that say where a result or the command goes: a name or a file that is there already is refused,
+# or replaced.
+RESULT_ONLY = ("name", "save", "html", "open_", "json", "csv", "hdr", "junit")
 
 
 def save(
@@ -33,8 +37,15 @@ def save(
         output.say(f"{flags.save} holds no secrets; before it is repeated, export {name}=… ({what})")
 
 
-def command_to_repeat(arguments: list[str], seed: int) -> str:
-    """Return a shell command that repeats the load, with its secrets masked. `arguments`: those typed."""
-    seeded = any(argument.partition("=")[0] == "--seed" for argument in arguments)
-    masked_ones = masked_command.arguments(arguments)
-    return shlex.join(["crumple", *masked_ones, *([] if seeded else ["--seed", str(seed)])])
+def command_to_repeat(words: Sequence[str], flags: PageFlags, seed: int) -> str:
+    """Return a shell command that repeats what was measured, with its secrets masked.
+
+    `words`: those typed, of which it has all but what says where the result goes.
+    """
+    verb, *rest = words
+    typed = typed_command.read(rest, type(flags))
+    for name in RESULT_ONLY:
+        typed.drop(name)
+    if not typed.has("seed"):
+        typed.put("seed", str(seed))
+    return shlex.join(["crumple", verb, *masked_command.arguments(typed.words())])

@@ -52,8 +52,7 @@ def versions(words: list[str], flags: VersusFlags) -> int:
         output.drawn(report_text.text(versus_report.report(found)))
         ci_platform.show(outcomes)
     kept.say(flags.quiet)
-    if flags.html is not None:
-        output.save_page(flags.html, versus_report.report(found), kept.document)
+    kept.write_page(flags, lambda: versus_report.report(found))
     ci_platform.report(flags.junit, lambda: job_report(found))
     return condition.code_of(outcomes, code_of(figures.compared))
 
@@ -127,7 +126,7 @@ def _measured(
         compared,
         labels=plan.labels,
         same=plan.same,
-        command=saving.command_to_repeat(sys.argv[1:], plan.loads.seed),
+        command=saving.command_to_repeat(sys.argv[1:], flags, plan.loads.seed),
         afresh={letter: site.afresh for letter, site in sites.items()},
         server_cores={letter: len(site.server_cores) for letter, site in sites.items() if site.server_cores},
         engine_version=loader.version,

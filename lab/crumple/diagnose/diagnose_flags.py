@@ -16,8 +16,8 @@ from crumple.load.load_flags import (
     OUTPUT,
     CurledFlags,
     KeepFlags,
+    PageFlags,
     SaveFlags,
-    ScreenFlags,
     TargetFlags,
     failing,
     flag,
@@ -110,13 +110,12 @@ class DiagnosisFlags:
 
 
 @dataclass(frozen=True)
-class ShownFlags(ScreenFlags):
+class ShownFlags(PageFlags):
     """How the result is shown and written."""
 
     fail_if: list[str] | None = failing("'breaking-point<1000', 'memory-per-connection>64KiB', 'gate>30%'")
     junit: Path | None = junit_file()
     json: bool = flag(OUTPUT, None, "Print the result as JSON on stdout, in place of the screen.")
-    html: Path | None = flag(OUTPUT, "FILE", "Write a web page that loads nothing else.")
 
 
 # The first base class comes last in the help.

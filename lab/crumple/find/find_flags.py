@@ -17,8 +17,8 @@ from crumple.load.load_flags import (
     EngineFlags,
     HabitFlags,
     KeepFlags,
+    PageFlags,
     SaveFlags,
-    ScreenFlags,
     TargetFlags,
     count,
     failing,
@@ -100,14 +100,13 @@ class ServerFlags:
 
 
 @dataclass(frozen=True)
-class FoundFlags(ScreenFlags):
+class FoundFlags(PageFlags):
     """How the result is shown and written."""
 
     fail_if: list[str] | None = failing("'breaking-point<1000', 'highest-held<500'")
     junit: Path | None = junit_file()
     json: bool = flag(OUTPUT, None, "Print the result as JSON on stdout, in place of the screen.")
     csv: Path | None = flag(OUTPUT, "FILE", "Write a row per level, with times in nanoseconds.")
-    html: Path | None = flag(OUTPUT, "FILE", "Write a web page that loads nothing else.")
 
 
 # The first base class comes last in the help.

@@ -357,7 +357,19 @@ def junit_file() -> Any:
 
 
 @dataclass(frozen=True)
-class OutputFlags(ScreenFlags):
+class PageFlags(ScreenFlags):
+    """Whether the result is written as a page."""
+
+    html: Path | None = flag(OUTPUT, "FILE", "Write a web page that loads nothing else.")
+    open_: bool = flag(
+        OUTPUT,
+        None,
+        "Open the page in a browser. Without --html it is written beside the stored result.",
+    )
+
+
+@dataclass(frozen=True)
+class OutputFlags(PageFlags):
     """How the result is shown and written."""
 
     fail_if: list[str] | None = failing("'p99>250ms', 'failed>0.1%', 'throughput<1000'")
@@ -379,7 +391,6 @@ class OutputFlags(ScreenFlags):
         "request, with its outcomes and statuses.",
     )
     hdr: Path | None = flag(OUTPUT, "FILE", "Write the response times to an HdrHistogram log.")
-    html: Path | None = flag(OUTPUT, "FILE", "Write a web page that loads nothing else.")
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from crumple.load.load_flags import (
     OUTPUT,
     CurledFlags,
     KeepFlags,
+    PageFlags,
     SaveFlags,
-    ScreenFlags,
     TargetFlags,
     failing,
     flag,
@@ -120,13 +120,12 @@ class SendFlags:
 
 
 @dataclass(frozen=True)
-class ComparedFlags(ScreenFlags):
+class ComparedFlags(PageFlags):
     """How the result is shown and written."""
 
     fail_if: list[str] | None = failing("'slower>0', 'p99>+10%', 'throughput<-5%'")
     junit: Path | None = junit_file()
     json: bool = flag(OUTPUT, None, "Print the result as JSON on stdout, in place of the screen.")
-    html: Path | None = flag(OUTPUT, "FILE", "Write a web page that loads nothing else.")
 
 
 # The first base class comes last in the help.

@@ -25,6 +25,7 @@ from crumple.find import conduct
 from crumple.find.find_flags import FindFlags
 from crumple.find.find_live import FindView
 from crumple.find.search import SearchResult
+from crumple.load import load_flags
 from crumple.load.site import NothingAnswered
 from made_questions import question
 from rich.console import Console
@@ -49,7 +50,7 @@ def test_help_names_every_flag_and_has_an_example(call: Call) -> None:
     code, out, _ = call("--help")
     assert code == 0 and "Example: crumple find go-nethttp" in out
     for field in dataclasses.fields(FindFlags):
-        assert f"--{field.name.replace('_', '-')}" in out
+        assert load_flags.names(field)[0] in out
 
 
 @pytest.mark.parametrize(

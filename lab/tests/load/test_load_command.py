@@ -20,9 +20,13 @@ from command_line import Call, caller
 from crumple.commands import load as command
 from crumple.commands import saving
 from crumple.contract import TrialRecord
+from crumple.diagnose.diagnose_flags import DiagnoseFlags
+from crumple.find.find_flags import FindFlags
 from crumple.habits import remedies
 from crumple.load import engine_spec, load_flags
-from crumple.load.load_flags import LoadFlags
+from crumple.load.load_flags import LoadFlags, PageFlags
+from crumple.results import result_store
+from crumple.versus.versus_flags import VersusFlags
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 
@@ -71,7 +75,7 @@ def test_help_has_groups_and_an_example(call: Call) -> None:
 def test_every_flag_is_in_the_help(call: Call) -> None:
     _, out, _ = call("--help")
     for field in dataclasses.fields(LoadFlags):
-        assert f"--{field.name.replace('_', '-')}" in out
+        assert load_flags.names(field)[0] in out
 
 
 @pytest.mark.parametrize(
@@ -274,7 +278,7 @@ def test_json_has_the_same_facts(call: Call, answering: Callable[..., None]) -> 
     assert code == 0 and facts["url"] == URL
     assert facts["outcomes"]["ok"] == record.outcomes.ok
     assert facts["fail_if"] == [{"written": "p99>250ms", "state": "does not hold", "why": ""}]
-    assert facts["command"] == f"crumple load {URL} --json --rate 20000 --seed 3 --fail-if 'p99>250ms'"
+    assert facts["command"] == f"crumple load {URL} --rate 20000 --seed 3 --fail-if 'p99>250ms'"
 
 
 @pytest.mark.starts
@@ -309,8 +313,50 @@ def test_a_cache_that_cannot_be_written_is_a_warning(
 
 
 def test_the_command_that_repeats_a_load_names_its_seed() -> None:
-    assert saving.command_to_repeat(["load", URL, "-T", "a b"], 7) == f"crumple load {URL} -T 'a b' --seed 7"
-    assert saving.command_to_repeat(["load", "--seed=9"], 7) == "crumple load --seed=9"
+    assert repeated("load", LoadFlags(), URL, "-T", "a b") == f"crumple load {URL} -T 'a b' --seed 7"
+    assert repeated("load", LoadFlags(), "--seed=9") == "crumple load --seed 9"
+
+
+def repeated(verb: str, flags: PageFlags, *words: str) -> str:
+    """The command that repeats these words."""
+    return saving.command_to_repeat([verb, *words], flags, 7)
+
+
+@pytest.mark.parametrize("flags", [LoadFlags(), FindFlags(), DiagnoseFlags(), VersusFlags()])
+def test_the_command_that_repeats_it_needs_no_name_that_is_taken_and_writes_no_file(flags: PageFlags) -> None:
+    verb = type(flags).__name__.removesuffix("Flags").lower()
+    where = ("--name", "a", "--html=/a/b.html", "--json", "--junit", "c.xml", "--open", "--save", "s.toml")
+    kept = ("-H", "A: --json", "--tag", "t", "--fail-if", "p99>1s")
+    said = repeated(verb, flags, URL, *where, *kept, "--", "server", "--name", "x", "--html", "y")
+    assert said == (
+        f"crumple {verb} {URL} -H 'A: --json' --tag t --fail-if 'p99>1s' --seed 7 -- server --name x --html y"
+    )
+
+
+def test_the_command_that_repeats_a_load_writes_no_rows() -> None:
+    assert (
+        repeated("load", LoadFlags(), URL, "--csv", "a.csv", "--hdr=a.hdr") == f"crumple load {URL} --seed 7"
+    )
+
+
+@pytest.mark.starts
+@pytest.mark.parallel
+@pytest.mark.parametrize("is_stored", [True, False])
+def test_the_page_is_opened_where_it_was_written(
+    call: Call,
+    answering: Callable[..., None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    is_stored: bool,
+) -> None:
+    monkeypatch.setattr(result_store, "folder", lambda: tmp_path / "results")
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    answering(synthetic_load.constant().record)
+    code, _, err = call(URL, "--rate", "20000", "--open", *(["--name", "a"] if is_stored else ["--no-store"]))
+    page = tmp_path / ("results/a.html" if is_stored else "load.html")
+    assert code == 0, err
+    assert opened == [page.as_uri()] and "<html" in page.read_text()
 
 
 @pytest.mark.starts

@@ -17,6 +17,7 @@ import tiny_servers
 import tried
 from command_line import Call, in_project
 from crumple.drawing import page_document
+from crumple.load import load_flags
 from crumple.machine import process_tree
 from crumple.versus import calibrating, lengths
 from crumple.versus.versus_flags import VersusFlags
@@ -86,7 +87,7 @@ def test_help_names_every_flag_and_has_an_example(call: Call) -> None:
     code, out, _ = call("--help")
     assert code == 0 and "Example: crumple versus http://localhost:8080/" in out
     for field in dataclasses.fields(VersusFlags):
-        assert f"--{field.name.replace('_', '-')}" in out
+        assert load_flags.names(field)[0] in out
 
 
 @pytest.mark.parametrize(

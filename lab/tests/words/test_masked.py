@@ -206,7 +206,10 @@ def test_no_output_contains_a_field_or_a_password(
 
 def test_a_search_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     from crumple.commands.saving import command_to_repeat
+    from crumple.find.find_flags import FindFlags
 
     monkeypatch.setattr(sys, "argv", ["crumple"])
     typed = ["find", "http://a/?token=SEKRIT", "-H", "Cookie: SEKRIT"]
-    assert command_to_repeat(typed, 7) == "crumple find 'http://a/?token=…' -H 'Cookie: …' --seed 7"
+    assert (
+        command_to_repeat(typed, FindFlags(), 7) == "crumple find 'http://a/?token=…' -H 'Cookie: …' --seed 7"
+    )
