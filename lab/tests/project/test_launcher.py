@@ -56,6 +56,7 @@ case "$2" in
   cargo) echo "  $candidate: 0.66.0+ds1-1";;
   cargo-web) echo "  $candidate: ${CARGO_WEB-1.96.0+dfsg1-1~deb12u2}";;
   python3) echo "  $candidate: 3.11.2-1+b1";;
+  chromium) [ -e "$HOME/no-chromium" ] || echo "  $candidate: 156.0.8078.108-1~deb12u1";;
 esac
 """
 # Installing a package puts the stub of its program on the PATH.
@@ -67,6 +68,7 @@ for package in "$@"; do
     python3) cp "$STUBS/python3" "$BIN/python3";;
     python3-venv) rm -f "$HOME/no-ensurepip";;
     gcc) cp "$STUBS/cc" "$BIN/cc";;
+    chromium) [ ! -e "$HOME/no-room" ] || exit 100; cp "$STUBS/cc" "$BIN/chromium";;
   esac
 done
 """
@@ -263,10 +265,27 @@ def test_what_begins_with_packages_of_the_system_does_not_wait_for_the_engine(tm
     assert system.run(word).stdout == ""
 
 
+def test_the_browser_of_tests_is_installed_once(tmp_path):
+    system = System(tmp_path, f"{COMPLETE} {APT}")
+    for _ in range(2):
+        assert system.run("not started", CRUMPLE_SET_UP="browser").returncode == 0
+    (installs,) = (call for call in system.calls("apt-get") if " install " in call)
+    assert installs.endswith(" install chromium") and not system.calls("uv")
+
+
+@pytest.mark.parametrize(("has", "state"), [(APT, "no-chromium"), (APT, "no-room"), ("", "no-apt")])
+def test_where_no_browser_is_to_be_had_the_set_up_goes_on_and_says_so(tmp_path, has, state):
+    system = System(tmp_path, f"{COMPLETE} {has}")
+    (system.home / state).touch()
+    done = system.run(CRUMPLE_SET_UP="browser")
+    assert done.returncode == 0
+    assert "going on without Chromium: tests that open pages are skipped" in done.stderr
+
+
 def test_a_part_that_does_not_exist_is_refused(tmp_path):
     done = System(tmp_path, COMPLETE).run(CRUMPLE_SET_UP="lab")
     assert done.returncode == 1
-    assert done.stderr == "crumple: there is no part lab to set up: packages, tests, engine\n"
+    assert done.stderr == "crumple: there is no part lab to set up: packages, tests, engine, browser\n"
 
 
 def test_it_can_be_called_through_a_link(tmp_path):

@@ -59,8 +59,8 @@ SAID = {
 }
 SUITES = ("engine", "lab-idle", "lab-parallel", "lab-serial", "lab-alone")
 # What the launcher sets up, and what else the tests need.
-PACKAGES, ENGINE_BUILT = "set up tests", "set up engine"
-SET_UP = (PACKAGES, "compiling", ENGINE_BUILT, "servers")
+PACKAGES, BROWSER, ENGINE_BUILT = "set up tests", "set up browser", "set up engine"
+SET_UP = (PACKAGES, BROWSER, "compiling", ENGINE_BUILT, "servers")
 # What the suite of the engine consists of, besides `engine`.
 OF_ENGINE = {"built", "more", "examples"}
 SCHED_IDLE = "5"
@@ -160,7 +160,14 @@ def test_the_totals_of_all_suites_are_the_last_line(checkout):
     total, *each = said[-2].removeprefix("seconds: ").split(", ")
     assert total.isdecimal()
     assert all(one.split()[1].isdecimal() for one in each)
-    assert {one.split()[0] for one in each} == {"packages", "compiling", "building", "servers", *SUITES}
+    assert {one.split()[0] for one in each} == {
+        "packages",
+        "browser",
+        "compiling",
+        "building",
+        "servers",
+        *SUITES,
+    }
     # What ran beside others is shown, too, and each line once.
     assert all(said.count(line) == 1 for each in SUITES for line in SAID[each].split("\n") if line)
 
