@@ -123,7 +123,7 @@ def test_a_column_may_need_a_wide_terminal() -> None:
 def test_a_note_begins_with_its_sign_but_on_a_page() -> None:
     notes = Notes([Note("!", "it was disturbed", "doubtful")])
     assert "! it was disturbed" in screen(notes)
-    assert '<p class="caution">It was disturbed.</p>' in page(notes)
+    assert '<p class="caution"><b aria-hidden="true">!</b> It was disturbed.</p>' in page(notes)
     assert "- ! it was disturbed" in markdown(notes)
 
 

@@ -93,7 +93,7 @@ def test_an_answer_is_shown_as_text() -> None:
 @pytest.mark.long
 def test_each_of_several_requests_has_a_row() -> None:
     kinds = page("several").split('<section id="kinds">')[1].split("</section>")[0]
-    assert 'list<span class="of">GET /hello</span>' in kinds
+    assert 'list <span class="of">GET /hello</span>' in kinds
     assert "3,000 (415 × 2,500, reset × 500)" in kinds
     assert '<section id="kinds">' not in page("failing")
 
