@@ -123,8 +123,9 @@ def test_no_two_modules_have_the_same_name() -> None:
 def test_the_tests_of_a_room_are_in_a_folder_of_its_name() -> None:
     data = {"golden", "stored", "asked_texts", "commands_of_curl", "helpers"}
     folders = {folder.name for folder in TESTS.iterdir() if folder.is_dir()} - {"__pycache__", *data}
-    # `project` tests what is beside the rooms, and `corpus` the servers whose limit is known.
-    assert folders <= {*ROOMS, "project", "corpus"}
+    # `project` tests what is beside the rooms, `corpus` the servers whose limit is known, and `pages` all
+    # pages in a browser.
+    assert folders <= {*ROOMS, "project", "corpus", "pages"}
     assert [file.name for file in TESTS.glob("test_*.py")] == []
 
 

@@ -1,0 +1,100 @@
+"""A page of every kind, made of results that tests have. Not a test itself."""
+
+from collections.abc import Callable
+from functools import cache
+
+import made_changes
+import made_comparisons
+import made_results
+import made_searches
+import made_versus
+import synthetic_load
+import synthetic_ramp
+import synthetic_run
+from crumple import contract
+from crumple.diagnose.report import diagnose_report
+from crumple.drawing import report_page
+from crumple.find.report import find_report
+from crumple.results import compare_report, comparing, result_store
+from crumple.results.selection import StoredEntry, of_document
+from crumple.run.report import runs_report
+from crumple.run.report.run_report import html
+from crumple.run.report.view import RunView, view
+from crumple.versus.report import versus_report
+
+METRICS = ("throughput", "response_p50", "response_p99")
+
+
+@cache
+def run() -> RunView:
+    """A run of two experiments and six claims."""
+    return view(synthetic_run.run_file(), synthetic_run.trials())
+
+
+@cache
+def ramp() -> RunView:
+    """A run with a ramp and a canary."""
+    return view(synthetic_ramp.run_file(), synthetic_ramp.trials())
+
+
+def overview() -> str:
+    """The page of both runs."""
+    seen = run(), ramp()
+    return runs_report.html(seen, {each.run.id: f"{each.run.id}/report.html" for each in seen})
+
+
+def find(kind: str) -> str:
+    """The page of a search."""
+    return report_page.html(find_report.report(made_searches.finding(kind).document))
+
+
+def diagnose() -> str:
+    """The page of a diagnosis."""
+    return report_page.html(diagnose_report.report(diagnose_report.document_of(made_results.diagnosis())))
+
+
+def versus(kind: str) -> str:
+    """The page of a comparison of versions."""
+    return report_page.html(versus_report.report(made_versus.result(kind).document))
+
+
+def compared(before: list[StoredEntry], after: list[StoredEntry]) -> str:
+    """The page that compares stored results."""
+    found = comparing.compare(before, after, METRICS, any_machine=False)
+    return report_page.html(compare_report.report(found))
+
+
+def loads() -> str:
+    """The page that compares five loads with five slower ones."""
+    noise = (1.0, 1.02, 0.98, 1.01, 0.99)
+    return compared([_load(each) for each in noise], [_load(1.2 * each) for each in noise])
+
+
+def _load(slower: float) -> StoredEntry:
+    spec = synthetic_load.spec(contract.ClosedShapeSpec(connections=32))
+    record = synthetic_load.record(spec, [round(10_000 / slower)] * 3, median_ns=3e6 * slower)
+    return of_document(made_results.of_load(synthetic_load.load(record), machine=made_changes.MACHINE))
+
+
+def runs() -> str:
+    """The page that compares a run with one in which Node.js is slower."""
+    return compared([_run(1.0)], [_run(1.4)])
+
+
+def _run(slower: float) -> StoredEntry:
+    return of_document({"kind": result_store.REPORT, **made_comparisons.document(slower)})
+
+
+KINDS: dict[str, Callable[[], str]] = {
+    "run": lambda: html(run()),
+    "run with a ramp": lambda: html(ramp()),
+    "runs": overview,
+    "load": lambda: synthetic_load.page(synthetic_load.stepped()),
+    "load of several requests": lambda: synthetic_load.page(synthetic_load.several()),
+    "load that fails": lambda: synthetic_load.page(synthetic_load.failing()),
+    "find": lambda: find("found"),
+    "diagnose": diagnose,
+    "versus": lambda: versus("three"),
+    "compare loads": loads,
+    "compare runs": runs,
+}
