@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-import altair as alt
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import escapeHtml
@@ -23,6 +22,9 @@ from crumple.drawing import chart as new
 from crumple.drawing import svg, theme
 from crumple.drawing.plot import ChartKey, Panel, Picture
 from crumple.drawing.terminal import shown_text
+
+if TYPE_CHECKING:
+    import altair as alt
 
 # The scheme of a URL that contains its data; the parser accepts only pictures of it.
 CARRIED = "data:"
@@ -130,6 +132,7 @@ def templates() -> Environment:
         capitalize_first=_capitalised,
         breakable=_breakable,
         drawings=_drawings,
+        strip=lambda given, says="": Markup(svg.strip(given, says)),
     )
     return environment
 
@@ -215,12 +218,14 @@ class Chart(Generic[Subject]):
     name: str
     title: str
     caption: str
-    draw: Callable[[Subject, int], alt.TopLevelMixin | None]
+    draw: "Callable[[Subject, int], alt.TopLevelMixin | None]"
     half: bool = False
 
-    def drawn(self, subject: Subject, width_px: int) -> alt.TopLevelMixin | None:
+    def drawn(self, subject: Subject, width_px: int) -> "alt.TopLevelMixin | None":
         """The chart at a width in pixels; None if there is nothing to show."""
-        return theme.unchecked(lambda: self.draw(subject, width_px))
+        from crumple.drawing import altair_theme
+
+        return altair_theme.unchecked(lambda: self.draw(subject, width_px))
 
     def of(self, subject: Subject) -> "BoundChart":
         """The chart of one subject, as a report has it."""
@@ -237,8 +242,10 @@ class Chart(Generic[Subject]):
             return None
         narrow = None if self.half else self.drawn(subject, NARROW_PX)
 
-        def inline(chart: alt.TopLevelMixin | None, width: str) -> Markup:
+        from crumple.drawing import altair_theme
+
+        def inline(chart: "alt.TopLevelMixin | None", width: str) -> Markup:
             name, said = f"{self.file_stem(subject)}-{width}", f"{self.title}. {self.caption}"
-            return Markup(theme.inline_svg(chart, name, said) if chart else "")
+            return Markup(altair_theme.inline_svg(chart, name, said) if chart else "")
 
         return Drawing(self.title, self.caption, inline(wide, "wide"), inline(narrow, "narrow"), self.half)

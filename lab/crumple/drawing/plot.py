@@ -189,6 +189,17 @@ class RowChart:
 
 
 @dataclass(frozen=True)
+class Strip:
+    """Marks over one axis, as high as a line of text: what a cell of a table holds."""
+
+    x: ChartAxis
+    marks: Sequence[RowMark] = ()
+    rules: Sequence[Guide] = ()
+    has_ticks: bool = False
+    """Whether it names the ticks of the axis, as the heading of a column does."""
+
+
+@dataclass(frozen=True)
 class ChartKey:
     """What a colour or a sign stands for."""
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from crumple.drawing import chart, page
+    from crumple.drawing import chart, page, plot
 
 Medium = Literal["terminal", "page", "markdown"]
 Tone = Literal["plain", "dim", "good", "doubtful", "bad", "command", "open"]
@@ -30,12 +30,14 @@ class Span:
     """What it means for the reader; a terminal shows it as a colour."""
     strong: bool = False
     """Whether it is emphasised."""
-    form: Literal["text", "badge", "code", "aside", "below", "figure", "label", "swatch"] = "text"
+    form: Literal["text", "badge", "code", "aside", "below", "figure", "label", "swatch", "drawing"] = "text"
     """A badge is a word with a frame; an aside is small; what is below has a line of its own, and so has a
     server's label, which may break between settings. A figure stands out on a page. A swatch is the colour of
-    a language."""
+    a language. A page draws a drawing and reads out its text, which other media show."""
     link: str = ""
     """Where it leads on a page and in Markdown; empty: nowhere."""
+    drawing: plot.Strip | None = None
+    """What a page draws."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,11 @@ Words = str | Phrase
 def phrase(text: str, tone: Tone = "plain", *, strong: bool = False) -> Phrase:
     """Return words that have one tone."""
     return Phrase((Span(text, tone, strong),))
+
+
+def drawing(strip: plot.Strip, says: str = "") -> Phrase:
+    """Return a drawing for a cell of a page; `says`: what it shows, empty if cells beside it say so."""
+    return Phrase((Span(says, form="drawing", drawing=strip),))
 
 
 def join(*pieces: Words | Span) -> Phrase:
@@ -154,6 +161,8 @@ class Column:
     """A terminal shows it only if it has as many columns."""
     media: frozenset[Medium] = frozenset(("terminal", "page", "markdown"))
     """Where it is shown."""
+    axis: plot.Strip | None = None
+    """The axis of its drawings, which a page has below the heading."""
 
     def height(self, row: int) -> int:
         """Return how many rows the cell of a row takes; 0: it belongs to a cell above."""

@@ -25,10 +25,12 @@ from crumple.drawing.plot import (
     Picture,
     PlotMark,
     RowChart,
+    RowMark,
     RowPoint,
     Segment,
     SignShape,
     Steps,
+    Strip,
     Whisker,
 )
 from crumple.drawing.scale import NARROW_TICKS, AxisScale, AxisTick, ChartAxis
@@ -44,6 +46,8 @@ RIGHT_PX = 14
 EDGE_PX = 1
 # A line of a row's name, the words above a bar, the points below it, a remark, and the space to the next row.
 NAME_PX, SAID_PX, POINTS_PX, REMARK_PX, GAP_PX = 16, 13, 9, 14, 10
+# The height of a drawing in a cell of a table.
+STRIP_PX = 22
 # A name is broken at this many letters, as a telephone has room for no more, and cut after that many lines.
 NAME_LETTERS, NAME_LINES = 44, 3
 # The width that a drawing has where styles are forbidden, as it cannot be computed there.
@@ -62,6 +66,29 @@ def inline(drawn: Graph | RowChart, says: str) -> str:
     box = f'width="{UNSTYLED}" class="in" style="--l:{_px(left)}px{rest}" overflow="visible"'
     attributes = f'height="{_px(height)}" role="img" aria-label="{escaped(says)}"'
     return f"<svg {box} {attributes} {_FONT}>{body}</svg>"
+
+
+def strip(given: Strip, says: str) -> str:
+    """Return a drawing that a cell of a table holds. `says`: what it shows, for readers who listen."""
+    ticks = (
+        f'<line x1="{x}" x2="{x}" y2="{STRIP_PX}" stroke="{theme.GRID}"/>'
+        for tick in given.x.ticks
+        for x in [_share(given.x.scale.share(tick.at))]
+    )
+    rules = (line for rule in given.rules for line in _rule(rule, given.x.scale, STRIP_PX, None))
+    bars, signs = (
+        [
+            _row_mark(mark, given.x.scale, STRIP_PX / 2)
+            for mark in given.marks
+            if isinstance(mark, Segment) is are_bars
+        ]
+        for are_bars in (True, False)
+    )
+    named = _x_labels(given.x, STRIP_PX - 5)
+    body = "".join(named if given.has_ticks else [*bars, *ticks, *rules, *signs])
+    heard = f'role="img" aria-label="{escaped(says)}"' if says else 'aria-hidden="true"'
+    box = f'width="100%" height="{STRIP_PX}" class="strip" overflow="visible"'
+    return f"<svg {box} {heard} {_FONT}>{body}</svg>"
 
 
 def file(picture: Picture, title: str, width_px: int) -> str:
@@ -315,30 +342,30 @@ def _row(row: ChartRow, scale: AxisScale, y: float) -> tuple[float, str]:
         parts += [_said(mark, scale, y + height) for mark in row.marks if isinstance(mark, Segment)]
         height += SAID_PX
     middle = y + height + BAR_PX / 2 + 1
-    for mark in row.marks:
-        match mark:
-            case Segment():
-                tall = BAR_PX + (8 if mark.is_tall else 0)
-                left, right = scale.share(mark.low), scale.share(mark.high)
-                parts.append(
-                    _rectangle(left, right, middle - tall / 2, tall, mark.colour, mark.title, mark.opacity)
-                )
-            case Whisker():
-                x1, x2 = _share(scale.share(mark.low)), _share(scale.share(mark.high))
-                stroke = _stroke(mark.colour, mark.width)
-                parts.append(
-                    f'<line x1="{x1}" x2="{x2}" y1="{_px(middle)}" y2="{_px(middle)}" {stroke}>'
-                    f"{_title(mark.title)}</line>"
-                )
-            case RowPoint():
-                at = middle + (BAR_PX / 2 + 5 if mark.below else 0)
-                parts.append(_sign_of(mark, scale, at))
+    parts += [_row_mark(mark, scale, middle) for mark in row.marks]
     height += BAR_PX + 2
     height += POINTS_PX if any(isinstance(mark, RowPoint) and mark.below for mark in row.marks) else 0
     if row.remark:
         parts.append(_text(0, y + height + 10, row.remark, "start", theme.MUTED))
         height += REMARK_PX
     return height + GAP_PX, "".join(parts)
+
+
+def _row_mark(mark: RowMark, scale: AxisScale, middle: float) -> str:
+    """Return a mark of a row whose bar has its middle at that height."""
+    match mark:
+        case Segment():
+            tall = BAR_PX + (8 if mark.is_tall else 0)
+            left, right = scale.share(mark.low), scale.share(mark.high)
+            return _rectangle(left, right, middle - tall / 2, tall, mark.colour, mark.title, mark.opacity)
+        case Whisker():
+            x1, x2 = _share(scale.share(mark.low)), _share(scale.share(mark.high))
+            ends = f'x1="{x1}" x2="{x2}" y1="{_px(middle)}" y2="{_px(middle)}"'
+            return f"<line {ends} {_stroke(mark.colour, mark.width)}>{_title(mark.title)}</line>"
+        case RowPoint():
+            return _sign_of(mark, scale, middle + (BAR_PX / 2 + 5 if mark.below else 0))
+        case _:
+            assert_never(mark)
 
 
 def _sign_of(point: RowPoint, scale: AxisScale, y: float) -> str:

@@ -1,99 +1,9 @@
-"""How charts look: colours, font, labels and ticks of axes; renders charts as SVG and PNG, offline.
+"""How charts look: colours and font. Pure.
 
 Each language family has a colour. On dark screens the style sheet replaces these colours.
-
-A page cannot do without vl-convert: it runs no script, so its charts are drawn before. It takes 0.02 s to
-import, Altair half a second; so only what draws imports this module.
 """
 
-import math
-import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
-
-import altair as alt
-import vl_convert
-from altair.utils.schemapi import debug_mode
-
-from crumple.drawing import terminal
-
-TIME_LABEL = (
-    "datum.value >= 1e9 ? format(datum.value / 1e9, '~g') + ' s' : "
-    "datum.value >= 1e6 ? format(datum.value / 1e6, '~g') + ' ms' : format(datum.value / 1e3, '~g') + ' µs'"
-)
-# The form that tables use.
-COUNT_LABEL = "format(datum.value, ',~r')"
-PLAIN_LABEL = "datum.value >= 1e3 ? format(datum.value, '~s') : format(datum.value, '~r')"
-
-# A tick within a factor of 1.05 of what is drawn would touch it.
-BESIDE = 1.05
-# No axis of times has a label below a microsecond: no answer is faster.
-_LEAST_NS = 1e3
-_FINER = [10.0**power * step for power in range(3, 12) for step in (1, 2, 5)]
-
-
-def time_ticks(domain: Sequence[float]) -> list[float]:
-    """Round times in ns between two ends, none below a microsecond."""
-    return terminal.round_between(max(domain[0], _LEAST_NS), domain[1])
-
-
-def round_times(low: float, high: float) -> tuple[float, float]:
-    """The nearest tick below `low` and above `high`, in ns, at least BESIDE away from them as a factor."""
-    below = [tick for tick in _FINER if tick * BESIDE < low]
-    above = [tick for tick in _FINER if tick > high * BESIDE]
-    return below[-1] if below else low, above[0] if above else high
-
-
-def round_ticks(low: float, high: float, most: int) -> list[float]:
-    """Round numbers between two ends, at most `most` of them."""
-    if not high > low:
-        return [high]
-    decade = 10.0 ** math.floor(math.log10((high - low) / most))
-    steps = (decade * factor for factor in (1, 2, 2.5, 5, 10, 20))
-    step = next(step for step in steps if math.floor(high / step) - math.ceil(low / step) < most)
-    return [number * step for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
-
-
-Channel = TypeVar("Channel", alt.X, alt.Y)
-
-
-def time_axis(channel: type[Channel], field: str, domain: Sequence[float], **axis: Any) -> Channel:
-    """A logarithmic axis of times in ns; `axis`: other options of it."""
-    return channel(
-        field,
-        title=None,
-        scale=alt.Scale(type="log", domain=list(domain), nice=False),
-        axis=alt.Axis(values=time_ticks(domain), labelExpr=TIME_LABEL, **axis),
-    )
-
-
-def seconds_axis(until_s: float, ticks: int) -> alt.X:
-    """An axis of the seconds since the first request, in the field `s`."""
-    return alt.X(
-        "s:Q",
-        title=None,
-        scale=alt.Scale(domain=[0, until_s], nice=False),
-        axis=alt.Axis(
-            tickCount=ticks, grid=False, format="~g", labelExpr="datum.label + ' s'", labelFlush=True
-        ),
-    )
-
-
-def quantile_axis(depth: int) -> alt.X:
-    """An axis on which a quantile q is placed at 1/(1−q), in the field `x`; its end is at 10**depth."""
-    return alt.X(
-        "x:Q",
-        title=None,
-        scale=alt.Scale(type="log", domain=[1, 10**depth], nice=False),
-        axis=alt.Axis(
-            values=[2, *(10**power for power in range(1, depth + 1))],
-            labelExpr="format(1 - 1 / datum.value, '.6~%')",
-            labelFlush=True,
-        ),
-    )
-
-
-Chart = TypeVar("Chart")
+from typing import TYPE_CHECKING, Any
 
 # Okabe and Ito's palette, which people with the common kinds of colour blindness can distinguish.
 FAMILIES = {
@@ -120,11 +30,6 @@ _ROLES = {"ink": INK, "muted": MUTED, "line": GRID, "context": CONTEXT, "shade":
 FONT = "Arial, 'Liberation Sans', Arimo, Helvetica, sans-serif"
 # In pixels: a little smaller than the text of pages.
 FONT_SIZE = 12
-# PNG files have two pixels for each of the page, so that they are sharp on dense screens.
-PNG_SCALE = 2.0
-
-_IDS = re.compile(r'(id="|url\(#|href="#)')
-_SIZE = re.compile(r'<svg ([^>]*?)width="([\d.]+)" height="([\d.]+)"([^>]*)>', re.S)
 
 
 def family_of(language: str) -> str:
@@ -148,101 +53,13 @@ def style_rules() -> str:
     )
 
 
-class _Rows(alt.Data):
-    """Data that charts share instead of copying: altair copies a chart for every layer and every option."""
+if TYPE_CHECKING:
+    # What charts of Altair take, until the last of them is replaced.
+    from crumple.drawing.altair_theme import *  # noqa: F403
+else:
 
-    def __deepcopy__(self, memo: object = None) -> "_Rows":
-        return self
+    def __getattr__(name: str) -> Any:
+        # Imported here because it takes half a second.
+        from crumple.drawing import altair_theme
 
-
-def rows(values: Iterable[dict[str, Any]]) -> alt.Data:
-    """The data of a chart."""
-    # altair annotates the parameters of this class, but not that it returns None.
-    return _Rows(values=list(values))  # type: ignore[no-untyped-call]
-
-
-def layered(*charts: alt.Chart | alt.LayerChart) -> alt.LayerChart:
-    """The charts over one another; none of them may be in facets, or else altair returns facets of layers."""
-    drawn = alt.layer(*charts)
-    assert isinstance(drawn, alt.LayerChart)
-    return drawn
-
-
-def fitted(chart: alt.TopLevelMixin, width_px: int, height_px: int) -> alt.TopLevelMixin:
-    """The chart in that width, axes and labels included."""
-    return chart.properties(
-        width=width_px, height=height_px, autosize=alt.AutoSizeParams(type="fit-x", contains="padding")
-    )
-
-
-def unchecked(draw: Callable[[], Chart]) -> Chart:
-    """The result of `draw`, without checks of each part against the schema, which take most of the time."""
-    with debug_mode(False):
-        return draw()
-
-
-def themed(chart: alt.TopLevelMixin, background: str | None = None) -> dict[str, Any]:
-    """The chart's Vega-Lite specification in this theme. `background` None: transparent."""
-    axis = {
-        "domain": False,
-        "ticks": False,
-        "gridColor": GRID,
-        "labelColor": MUTED,
-        "titleColor": MUTED,
-        "labelFontSize": FONT_SIZE - 1,
-        "titleFontSize": FONT_SIZE - 1,
-        "titleFontWeight": "normal",
-        "labelPadding": 6,
-        "titlePadding": 8,
-    }
-    specification = chart.to_dict(validate=False)
-    specification["config"] = {
-        **specification.get("config", {}),
-        "background": background,
-        "font": FONT,
-        "padding": {"left": 2, "right": 6, "top": 4, "bottom": 2},
-        "view": {"stroke": None},
-        "axis": axis,
-        "axisY": {"labelLimit": 260},
-        "text": {"color": INK, "fontSize": FONT_SIZE - 1, "font": FONT},
-        "title": {
-            "color": INK,
-            "fontSize": FONT_SIZE,
-            "fontWeight": "bold",
-            "subtitleColor": MUTED,
-            "subtitleFontSize": FONT_SIZE - 1,
-            "subtitlePadding": 3,
-            "anchor": "start",
-            "frame": "group",
-            "offset": 8,
-        },
-        "concat": {"spacing": 22},
-    }
-    return specification
-
-
-def svg(chart: alt.TopLevelMixin, background: str | None = None) -> str:
-    """The chart as an SVG document."""
-    return vl_convert.vegalite_to_svg(themed(chart, background))
-
-
-def png(chart: alt.TopLevelMixin) -> bytes:
-    """The chart as PNG on white, at PNG_SCALE times its size."""
-    return vl_convert.vegalite_to_png(themed(chart, "white"), scale=PNG_SCALE)
-
-
-def inline_svg(chart: alt.TopLevelMixin, name: str, description: str) -> str:
-    """The chart as an element of an HTML page: scalable, with a description, its ids prefixed by `name`."""
-    drawn = svg(chart)
-    # A page holds several charts, and Vega numbers clip paths from zero in each.
-    drawn = _IDS.sub(lambda match: match.group(1) + name + "-", drawn)
-    described = _escaped(description)
-    return _SIZE.sub(
-        lambda m: f'<svg {m[1]}role="img" aria-label="{described}" style="width:{float(m[2]):g}px"{m[4]}>',
-        drawn,
-        count=1,
-    )
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
+        return getattr(altair_theme, name)

@@ -4,6 +4,7 @@ import re
 
 import pytest
 from crumple.drawing import report_markdown, report_page, report_parts, report_text
+from crumple.drawing.plot import RowPoint, Strip
 from crumple.drawing.report_parts import (
     ByWidth,
     Circumstances,
@@ -23,11 +24,13 @@ from crumple.drawing.report_parts import (
     Table,
     Title,
     again,
+    drawing,
     join,
     on_page,
     on_terminal,
     phrase,
 )
+from crumple.drawing.scale import AxisScale, ratio_axis
 from rich.text import Text
 
 FIGURES = Table(
@@ -185,3 +188,20 @@ def test_an_address_at_the_begin_of_a_sentence_stays_as_it_is() -> None:
 def test_code_in_markdown_cannot_be_left_by_a_backtick() -> None:
     assert report_markdown.code("a") == "`a`"
     assert report_markdown.code("a`b") == "`` a`b ``"
+
+
+def test_a_drawing_stands_in_a_cell_of_a_page_and_its_words_elsewhere() -> None:
+    axis = ratio_axis(AxisScale(0.5, 2, log=True))
+    strip = Strip(axis, [RowPoint(1.0, "measured: <1>")])
+    table = Table(
+        [
+            Column("Claim", ["alike"]),
+            Column("Measured", [drawing(strip, "as often")], axis=Strip(axis, has_ticks=True)),
+        ]
+    )
+    drawn = page(table)
+    assert re.search(r'<th class="drawn">Measured<svg[^>]*aria-hidden="true".*?>0\.5</text>', drawn)
+    assert re.search(r'<td class="drawn"><svg[^>]*aria-label="as often".*?<title>measured: &lt;1&gt;', drawn)
+    for said in (screen(table), markdown(table)):
+        assert "as often" in said
+        assert "svg" not in said

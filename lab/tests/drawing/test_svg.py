@@ -22,6 +22,7 @@ from crumple.drawing.plot import (
     Segment,
     Step,
     Steps,
+    Strip,
     Whisker,
     picture,
 )
@@ -78,6 +79,20 @@ def test_rows_have_their_marks_at_shares_of_the_width():
     assert titled(root, "bar").get("width") == "60%"
     assert (titled(root, "interval").get("x1"), titled(root, "interval").get("x2")) == ("40%", "80%")
     assert titled(root, "start").get("cx") == "50%"
+
+
+def test_a_cell_of_a_table_has_its_marks_on_the_axis_of_its_column():
+    axis = scale.ratio_axis(AxisScale(0.1, 10, log=True))
+    marks = [Whisker(1, 10, title="interval"), RowPoint(1, "measured"), RowPoint(50, "far")]
+    root = ET.fromstring(svg.strip(Strip(axis, marks, [Guide(theme.MUTED, x=1)]), "it is alike"))
+    assert (root.get("aria-label"), root.get("width")) == ("it is alike", "100%")
+    assert (titled(root, "interval").get("x1"), titled(root, "interval").get("x2")) == ("50%", "100%")
+    assert titled(root, "measured").get("cx") == "50%"
+    assert "›" in "".join(titled(root, "far").itertext())
+    assert not [each for each in root.iter() if each.text == "1"]
+    heading = ET.fromstring(svg.strip(Strip(axis, has_ticks=True), ""))
+    assert next(each.get("x") for each in heading.iter() if each.text == "1") == "50%"
+    assert heading.get("aria-hidden") == "true"
 
 
 def test_a_value_beyond_the_axis_has_an_arrow_at_its_end():
