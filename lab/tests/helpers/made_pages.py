@@ -15,7 +15,7 @@ from crumple import contract
 from crumple.diagnose.report import diagnose_report
 from crumple.drawing import report_page
 from crumple.find.report import find_report
-from crumple.results import compare_report, comparing, result_store
+from crumple.results import compare_report, comparing
 from crumple.results.selection import StoredEntry, of_document
 from crumple.run.report import runs_report
 from crumple.run.report.run_report import html
@@ -82,7 +82,7 @@ def runs() -> str:
 
 
 def _run(slower: float) -> StoredEntry:
-    return of_document({"kind": result_store.REPORT, **made_comparisons.document(slower)})
+    return of_document(made_comparisons.document(slower))
 
 
 KINDS: dict[str, Callable[[], str]] = {

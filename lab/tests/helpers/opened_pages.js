@@ -2,9 +2,9 @@
 
 function look() {
   for (const each of document.querySelectorAll("details")) each.open = true;
-  const checks = [tooWide, withoutKeys, outOfSight, withoutBorder, notOnce, illegible];
+  const checks = [tooWide, withoutKeys, outOfSight, withoutBorder, covered, illegible];
   const faults = Object.fromEntries(checks.map((check) => [check.name, check()]));
-  return { words: document.body.innerText.split(/\s+/), faults };
+  return { words: document.body.innerText.split(/\s+/), drawings: drawings(), faults };
 }
 
 function isSeen(element) {
@@ -62,11 +62,31 @@ function withoutBorder() {
     .map(named);
 }
 
-// Charts that do not stand on the page exactly once.
-function notOnce() {
-  return [...document.querySelectorAll("figure.chart")]
-    .filter((each) => [...each.querySelectorAll("svg")].filter(isSeen).length !== 1)
-    .map(named);
+// How many drawings each chart of the page shows.
+function drawings() {
+  const charts = [...document.querySelectorAll("figure.chart")];
+  return charts.map((each) => [...each.querySelectorAll("svg[role=img]")].filter(isSeen).length);
+}
+
+// Words of one chart that cover each other by more than this many pixels both ways.
+const COVERED_PX = 1.5;
+
+function covered() {
+  const faults = [];
+  for (const chart of document.querySelectorAll("figure.chart")) {
+    const texts = [...chart.querySelectorAll("svg text")].filter((each) => isSeen(each) && each.textContent.trim());
+    const boxes = texts.map((each) => each.getBoundingClientRect());
+    for (let one = 0; one < texts.length; one++) {
+      for (let other = one + 1; other < texts.length; other++) {
+        const a = boxes[one], b = boxes[other];
+        const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+        const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+        // A box has room above and below its letters.
+        if (across > COVERED_PX && down > COVERED_PX + a.height / 4) faults.push(`${named(texts[one])} ${named(texts[other])}`);
+      }
+    }
+  }
+  return faults;
 }
 
 const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
@@ -98,7 +118,7 @@ function paper() {
 function illegible() {
   const faults = [];
   for (const text of [...document.querySelectorAll("svg text")].filter(isSeen)) {
-    const svg = text.ownerSVGElement;
+    const chart = text.closest("figure") ?? text.ownerSVGElement;
     if (!text.textContent.trim()) continue;
     let box = text.getBoundingClientRect();
     if (box.top < 0 || box.bottom > window.innerHeight) {
@@ -107,7 +127,7 @@ function illegible() {
     }
     const x = box.left + box.width / 2, y = box.top + box.height / 2;
     const colour = getComputedStyle(text).fill;
-    const below = [...svg.querySelectorAll("rect, path, circle, polygon, ellipse, use")].filter((each) => {
+    const below = [...chart.querySelectorAll("rect, path, circle, polygon, ellipse, use")].filter((each) => {
       const at = each.getBoundingClientRect();
       if (x < at.left || x > at.right || y < at.top || y > at.bottom || !isSeen(each)) return false;
       const style = getComputedStyle(each);
@@ -116,7 +136,10 @@ function illegible() {
       return each.isPointInFill(point);
     });
     const hides = below.find((each) => text.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_FOLLOWING);
-    const background = below.length ? getComputedStyle(below[below.length - 1]).fill : paper();
+    const style = getComputedStyle(text);
+    // A line around the letters is what they are read against.
+    const isRimmed = style.paintOrder.startsWith("stroke") && style.stroke !== "none";
+    const background = isRimmed ? style.stroke : below.length ? getComputedStyle(below[below.length - 1]).fill : paper();
     if (hides) faults.push(`hidden: ${named(text)}`);
     else if (contrast(colour, background) < 4.5)
       faults.push(`${contrast(colour, background).toFixed(2)}: ${named(text)} ${colour} on ${background}`);

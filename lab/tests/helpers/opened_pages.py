@@ -70,6 +70,8 @@ class Seen:
     """The errors and warnings of the console."""
     words: set[str]
     """The words that are seen."""
+    drawings: list[int]
+    """How many drawings each chart shows."""
     faults: dict[str, list[str]]
     """By the name of a check of `opened_pages.js`, what it found."""
     axe: list[str]
@@ -95,7 +97,8 @@ class Window:
         # The browser says of the page's own style that the server's policy refused it.
         errors = [said for said in errors if not (way.policy and "style-src 'self'" in said)]
         found = page.evaluate(f"(() => {{ {SCRIPT}\nreturn look(); }})()")
-        return Seen(requests, errors, set(found["words"]), found["faults"], broken(page) if axe else [])
+        rules = broken(page) if axe else []
+        return Seen(requests, errors, set(found["words"]), found["drawings"], found["faults"], rules)
 
     def prints(self, file: Path) -> list[NDArray[np.uint8]]:
         """Print a page as it comes, with its folds closed, and return a picture in grey of each sheet."""
