@@ -12,11 +12,12 @@ from crumple.load.load_options import Options
 from crumple.load.target import resolve
 from crumple.versus import standing
 from crumple.versus.calibrating import SampleAnswer
+from crumple.versus.report import versus_answer, versus_notes
 from crumple.versus.report import versus_sentences as say
 from crumple.versus.report.versus_figures import VersusFigures
 from crumple.versus.report.versus_report import report
 from crumple.versus.standing import Ratio
-from crumple.versus.turn import Turn, VersusBlock
+from crumple.versus.turn import PutOn, Turn, VersusBlock
 from crumple.versus.version_sites import CommonRequest
 from crumple.versus.versions import UrlVersion, Version
 from crumple.versus.versus_course import VersionComparison
@@ -48,8 +49,7 @@ def screen(found: VersusFigures, columns: int) -> str:
         ),
         (
             (ratio("p50", 1.04, 1.16), ratio("p99", 1.1, 1.3), ratio("cpu", 1.05, 1.15)),
-            "B takes 1.10 times as long as A at the median (1.04 – 1.16); "
-            "p99 and CPU per request differ, too",
+            "B takes 1.20 times as long as A at p99 (1.10 – 1.30); CPU per request and median differ, too",
         ),
         (
             (ratio("p50", 0.98, 1.02, "alike"), ratio("throughput", 1.1, 1.2)),
@@ -87,6 +87,81 @@ def test_swapping_two_versions_inverts_the_figure_of_the_headline() -> None:
 @pytest.mark.parametrize(
     ("found", "said"),
     [
+        (
+            ratio("throughput", 0.5, 0.5),
+            "A answers 2.00 times as many requests per second as B (2.00 – 2.00)",
+        ),
+        (ratio("cpu", 0.4, 0.5), "A uses 2.24 times as much CPU time per request as B (2.00 – 2.50)"),
+        (ratio("cpu", 2.0, 2.5), "B uses 2.24 times as much CPU time per request as A (2.00 – 2.50)"),
+    ],
+)
+def test_a_difference_is_told_from_its_larger_side(found: Ratio, said: str) -> None:
+    assert plain(say.difference(found)) == said
+
+
+def test_the_answer_tells_each_difference_with_its_interval_the_strongest_first() -> None:
+    one = with_ratios(
+        ratio("p50", 1.1, 1.2),
+        ratio("p90", 0.99, 1.01, "alike"),
+        ratio("p99", 0.5, 2.5, "undecided"),
+        ratio("throughput", 0.2, 0.25),
+    )
+    different, alike, undecided = map(plain, versus_answer.found(one))
+    assert different == (
+        "A answers 4.47 times as many requests per second as B (4.00 – 5.00); "
+        "B takes 1.15 times as long as A at the median (1.10 – 1.20)"
+    )
+    assert alike == "they are alike in p90: less than 5.0 % apart"
+    assert undecided == "not decided: p99 1.1 [0.50 – 2.5]"
+    assert versus_answer.title(one).startswith("A answers 4.47 times as many")
+
+
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [
+        (["python shop.py --n 200", "python shop.py --n 1500"], ["200", "1500"]),
+        (["http://127.0.0.1:1/x?n=200", "http://127.0.0.1:1/x?n=1500"], ["n=200", "n=1500"]),
+        (["http://h/a/b", "http://h/c/b", "http://h/d/b"], ["a", "c", "d"]),
+        (["./serve a a", "./serve a"], ["./serve a a", "./serve a"]),
+        (["go-nethttp", "node-http"], ["go-nethttp", "node-http"]),
+        (["same", "same"], ["same", "same"]),
+    ],
+)
+def test_versions_are_named_by_what_differs_between_them(labels: list[str], names: list[str]) -> None:
+    assert [*versus_answer.apart(dict(zip("ABC", labels, strict=False))).values()] == names
+
+
+def test_warnings_that_differ_in_numbers_and_programs_are_one() -> None:
+    one = result()
+    numbers = iter(range(1_000))
+
+    def warned(load: PutOn) -> PutOn:
+        at = next(numbers)
+        said = (
+            f"other programs (bash (pid {at}) and python (pid {at})) took up to {at}% of the time: run later"
+        )
+        return replace(load, warnings=(said,), slowdown=1.0 + at)
+
+    blocks = tuple(
+        VersusBlock(
+            tuple(
+                replace(each, closed=warned(each.closed), at_rate=warned(each.at_rate))
+                for each in block.turns
+            )
+        )
+        for block in one.compared.blocks
+    )
+    busy = changed(one, compared=replace(one.compared, blocks=blocks))
+    most = next(numbers) - 1
+    ((said, number),) = busy.warnings
+    # The one that is shown is that of the load which others slowed most.
+    assert f"took up to {most}% of" in said and number == most + 1
+    assert notes(busy).count("other programs") == 1 and f"(in {number} of {number} loads)" in notes(busy)
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
         (ratio("p50", 1.1, 1.2), "B slower"),
         (ratio("p50", 0.8, 0.9), "B faster"),
         (ratio("throughput", 1.1, 1.2), "B answers more"),
@@ -100,10 +175,16 @@ def test_a_row_says_in_words_which_way_it_is(found: Ratio, said: str) -> None:
     assert say.verdict(found) == said
 
 
-def test_the_screen_begins_with_the_versions_and_fits_80_columns() -> None:
+def test_the_screen_begins_with_the_versions_ends_with_the_answer_and_fits_80_columns() -> None:
     lines = screen(result(), 80).splitlines()
-    assert lines[:2] == ["A  http://127.0.0.1:1/", "B  http://127.0.0.1:2/"]
-    assert lines[3].startswith("B answers ") and " as fast as A at the median" in lines[3]
+    assert lines[:3] == [
+        "How does B (127.0.0.1:2) compare with A (127.0.0.1:1)?",
+        "A: http://127.0.0.1:1/",
+        "B: http://127.0.0.1:2/",
+    ]
+    last = " ".join(lines[-lines[::-1].index("") :])
+    assert last.startswith("B answers ") and " as fast as A at the median" in last
+    assert last.endswith("A beside itself (A′) differs in no figure, as it should")
     assert max(map(len, lines)) <= 80
     shown = "\n".join(lines)
     for name in ("median", "p99", "throughput", "CPU per request"):
@@ -134,7 +215,7 @@ def test_exit_codes(kind: str, code: int) -> None:
 
 
 def notes(found: VersusFigures) -> str:
-    return plain("\n".join(say.notes(found)))
+    return plain("\n".join(versus_notes.notes(found)))
 
 
 def test_it_notes_why_turns_do_not_count() -> None:
@@ -187,18 +268,22 @@ def test_it_notes_processes_that_ran_already_and_what_is_not_compared() -> None:
 
 def test_a_control_that_differs_is_said() -> None:
     apart = ratio("p99", 1.2, 1.4)
-    facts = dict(say.facts(with_ratios(replace(apart, answer="undecided"))))
-    assert plain(facts["control"]) == (
-        "A differs from itself (A′): p99 1.30 [1.20 – 1.40]; so nothing is said of that"
-    )
+    found = with_ratios(replace(apart, answer="undecided"))
+    said = "A differs from itself (A′): p99 1.30 [1.20 – 1.40]; so nothing is said of that"
+    assert plain(say.control(found)) == said
+    assert plain(versus_answer.how_sure(found).plain).startswith("doubtful ")
+    assert plain(versus_answer.how_sure(found).plain).endswith(said)
 
 
 def test_it_says_which_budget_would_decide_the_rest() -> None:
     one = with_ratios(replace(ratio("p99", 0.9, 1.2, "undecided"), needed=30))
-    facts = dict(say.facts(one))
     assert one.compared.lengths is not None
     minutes = int(30 * one.compared.lengths.block_s // 60) + 2
-    assert facts["to decide"] == f"p99 takes about 30 blocks: --budget {minutes}m"
+    said = f"p99 takes about 30 blocks: --budget {minutes}m"
+    assert say.to_decide(one) == said
+    assert versus_answer.found(one) == [
+        f"nothing is decided of B and A: p99 1.04 [0.90\u202f–\u202f1.20]; {said}"
+    ]
 
 
 def test_the_json_has_every_figure_of_every_turn() -> None:
@@ -268,16 +353,15 @@ def test_nothing_in_it_acts_on_a_terminal() -> None:
     assert terminal.shown_text(screen(result(), 80)) == screen(result(), 80)
 
 
-def test_why_figures_have_no_ratio_is_said_once_below_the_table() -> None:
-    said = screen(result("limited"), 80)
+def test_why_figures_have_no_ratio_is_said_once_in_the_answer() -> None:
+    said = " ".join(screen(result("limited"), 80).split())
     assert said.count("it takes two blocks that count") == 1
-    (line,) = (line for line in said.splitlines() if line.startswith("undecided "))
-    assert "it takes two blocks that count" in line
+    assert "Nothing is decided of B and A: every figure: it takes two blocks that count." in said
 
 
 def test_each_note_begins_with_its_name() -> None:
     found = changed(result("limited"), same=("B",))
-    notes = say.notes(found)
+    notes = versus_notes.notes(found)
     lines = screen(found, 80).splitlines()
     assert len(notes) > 1 and sum(line.startswith("note ") for line in lines) == len(notes)
 
@@ -305,7 +389,7 @@ def test_ratios_at_equal_speed_are_noted_with_the_factor() -> None:
     found = result()
     turns = sum(len(block.turns) for block in found.compared.blocks)
     speeds = [1.0 + 0.5 * (at * 7 % 11) / 10 for at in range(turns)]
-    (note,) = (each for each in say.notes(at_speeds(found, speeds, 1.0)) if "equal speed" in each)
+    (note,) = (each for each in versus_notes.notes(at_speeds(found, speeds, 1.0)) if "equal speed" in each)
     assert "up to 1.5 times as fast" in note
     uneven = at_speeds(found, speeds, 1.0)
     ratios = uneven.by_block("B", "throughput"), uneven.by_block("B", "throughput", as_measured=True)
@@ -317,7 +401,7 @@ def test_ratios_at_equal_speed_are_noted_with_the_factor() -> None:
     assert row["as_measured"] == pytest.approx(statistics.geometric_mean([*ratios[1].values()]))
     assert row["as_measured"] != pytest.approx(row["ratio"]["estimate"], rel=1e-3)
     for even in (found, at_speeds(found, speeds, 0.0), at_speeds(found, [1.0] * turns, 1.0)):
-        assert not any("equal speed" in each for each in say.notes(even))
+        assert not any("equal speed" in each for each in versus_notes.notes(even))
 
 
 def test_nothing_is_said_of_speeds_that_no_turn_has() -> None:

@@ -1,8 +1,9 @@
 """A comparison as a reader meets it: its figures by version, and what there is to note. Pure."""
 
 import math
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import geometric_mean
@@ -14,15 +15,16 @@ from crumple.versus.calibrating import SampleAnswer, differences
 from crumple.versus.lengths import Loads
 from crumple.versus.letters import FIRST, TWIN
 from crumple.versus.report.versus_document import VersusDocument
-from crumple.versus.standing import Figure, LookResult, Ratio, Rows
+from crumple.versus.standing import Figure, LikenessWord, LookResult, Ratio, Rows
 from crumple.versus.turn import KEPT_UP_SHARE, Turn, VersusBlock
 from crumple.versus.versus_course import VersionComparison
 
-# The number of letters at their beginning by which reasons are of one kind; their numbers differ from load to
-# load.
-KIND_LETTERS = 25
+# The number of letters at their beginning by which sentences are of one kind: enough for three words, so that
+# those that give another number or another remedy for the same are of one.
+KIND_LETTERS = 15
 # The least change of a ratio with which it is called corrected, as a share.
 CORRECTED_MIN = 0.01
+_PARENTHESES = re.compile(r"\([^()]*\)")
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,10 @@ class VersusFigures:
         """What the comparisons of a version came to."""
         return tuple(each for each in self.compared.ratios if each.letter == letter)
 
+    def answered(self, letter: str, answer: LikenessWord) -> list[Ratio]:
+        """The comparisons of a version that have this answer."""
+        return [each for each in self.ratios(letter) if each.answer == answer]
+
     def value(self, letter: str, figure: Figure) -> float | None:
         """The geometric mean over blocks; None: none counts. Of A, with its twin's."""
         own = (FIRST, TWIN) if letter == FIRST else (letter,)
@@ -147,8 +153,7 @@ class VersusFigures:
         every = (each for letter in self.labels for each in self.turns(letter))
         kinds = [{_kind(why): why for why in each.against} for each in every]
         examples = {kind: why for each in reversed(kinds) for kind, why in each.items()}
-        number = Counter(kind for each in kinds for kind in each)
-        return [(examples[kind], times) for kind, times in number.most_common()]
+        return [(examples[kind], number) for kind, number in _counted(kinds)]
 
     @property
     def failing(self) -> dict[str, float]:
@@ -172,11 +177,16 @@ class VersusFigures:
         return tuple(behind)
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """The warnings of all loads that count, each kind once."""
-        loads = (load for letter in self.labels for each in self.turns(letter) for load in each.loads)
-        every = (said for load in loads if load.counts for said in load.warnings)
-        return tuple({_kind(said): said for said in every}.values())
+    def warnings(self) -> list[tuple[str, int]]:
+        """The warnings of the loads that count, one of each kind, with the number of loads that have it.
+
+        The most frequent first; of each kind that of the load which others slowed most.
+        """
+        loads = [load for letter in self.labels for each in self.turns(letter) for load in each.loads]
+        slowest_last = sorted((load for load in loads if load.counts), key=lambda load: load.slowdown)
+        kinds = [{_kind(said): said for said in load.warnings} for load in slowest_last]
+        last = {kind: said for each in kinds for kind, said in each.items()}
+        return [(last[kind], number) for kind, number in _counted(kinds)]
 
     @property
     def differing(self) -> dict[str, list[tuple[SampleAnswer, SampleAnswer]]]:
@@ -190,5 +200,12 @@ class VersusFigures:
 
 
 def _kind(said: str) -> str:
-    """What distinguishes reasons of one kind from those of another: their first words, without numbers."""
+    """Return the first words of a sentence, without numbers and parentheses: those of a kind share them."""
+    while (shorter := _PARENTHESES.sub("", said)) != said:
+        said = shorter
     return "".join(letter for letter in said if letter.isalpha())[:KIND_LETTERS]
+
+
+def _counted(kinds: Iterable[Iterable[str]]) -> list[tuple[str, int]]:
+    """Return each kind with how many have it, the most frequent first."""
+    return Counter(kind for each in kinds for kind in each).most_common()

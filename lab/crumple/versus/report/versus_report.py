@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Literal
 from crumple.documents.result import head
 from crumple.drawing import numerals
 from crumple.drawing.report_parts import (
+    FILES,
     Charts,
-    Circumstances,
     Column,
     Facts,
+    Fold,
+    Only,
     Paragraph,
     Report,
+    Role,
     Section,
     Table,
-    Title,
     Tone,
     again,
     on_page,
@@ -25,6 +27,7 @@ from crumple.drawing.report_parts import (
 from crumple.gate.condition import for_page
 from crumple.versus.lengths import Loads
 from crumple.versus.letters import FIRST
+from crumple.versus.report import versus_answer, versus_notes
 from crumple.versus.report import versus_sentences as say
 from crumple.versus.report.versus_document import LooksData, RatioData, TurnData, VersionData, VersusDocument
 from crumple.versus.report.versus_figures import VersusFigures
@@ -117,7 +120,7 @@ def _with_figures(document: VersusDocument) -> VersusDocument:
                 for each in document.ratios
             ),
             "headlines": {letter: _plain(say.headline(figures, letter)) for letter in figures.others},
-            "notes": tuple(map(_plain, say.notes(figures))),
+            "notes": tuple(map(_plain, versus_notes.notes(figures))),
         }
     )
 
@@ -125,62 +128,59 @@ def _with_figures(document: VersusDocument) -> VersusDocument:
 def report(document: VersusDocument) -> Report:
     """Return what a comparison came to as a report."""
     result = VersusFigures(document)
-    notes = say.notes(result)
     return Report(
         verb="versus",
-        title=" versus ".join(result.labels.values()),
-        head=[
-            on_terminal(Facts([*result.labels.items()])),
-            on_page(
-                Title([f"{letter}: {label}" for letter, label in result.labels.items()]),
-                *(Paragraph(say.headline(result, letter), "headline") for letter in result.others),
-                Circumstances(say.circumstances(result)),
-            ),
-        ],
-        sections=[
-            *_terminal_tables(result),
-            Section(
-                [Facts(say.facts(result)), for_page(document.fail_if), on_page(*_cautions(notes))],
-                heading="What was done",
-                name="facts",
-                is_spoken=True,
-            ),
-            Section([on_terminal(Facts([("note", said) for said in notes]))]),
-            Section([Charts(partial(_charts, result))], heading="Charts", name="charts", is_spoken=True),
-            *(
-                Section(
-                    [on_page(_table(result, letter), Paragraph(say.READING, "note"))],
-                    heading=f"{letter} beside {FIRST}",
-                    name=f"figures-{letter}",
-                )
-                for letter in result.others
-                if result.ratios(letter)
-            ),
-            again(document.command),
-        ],
+        title=versus_answer.title(result),
+        head=[for_page(document.fail_if), on_page(*_said("caution", versus_notes.cautions(result)))],
+        sections=[*_tables(result), *_done(result), again(document.command)],
         engine_version=document.engine_version,
+        answer=versus_answer.of(result, _chart(result, "ratios")),
+        circumstances=[*document.circumstances, *say.circumstances(result)],
+        has_contents=True,
     )
 
 
-def _terminal_tables(result: VersusFigures) -> Iterator[Section]:
-    if result.compared.gone:
-        yield Section(
-            [on_terminal(Paragraph(phrase(result.compared.gone, "bad", strong=True), breaks_words=True))]
-        )
+def _tables(result: VersusFigures) -> Iterator[Section]:
     for letter in result.others:
-        yield Section([on_terminal(Paragraph(phrase(say.headline(result, letter), strong=True)))])
-        yield Section([on_terminal(_table(result, letter))])
+        if result.ratios(letter):
+            yield Section(
+                [_table(result, letter)], heading=f"{letter} beside {FIRST}", name=f"figures-{letter}"
+            )
 
 
-def _cautions(notes: Sequence[str]) -> list[Paragraph]:
-    return [Paragraph(said, "caution") for said in notes]
+def _done(result: VersusFigures) -> list[Section]:
+    """Return what was done, and what a reader has to know of it."""
+    facts, further, remarks = say.facts(result), versus_notes.further(result), versus_notes.remarks(result)
+    folds = [
+        Fold("How it was compared", [Facts(facts), Paragraph(say.READING, "note"), *_said("note", remarks)]),
+        Fold("Quantiles of the response times", [_chart(result, "quantiles")]),
+    ]
+    if further:
+        folds.append(
+            Fold(f"{numerals.count(len(further), 'further warning')} of loads", _said("note", further))
+        )
+    notes = [("note", said) for said in (*versus_notes.cautions(result), *remarks)]
+    more = [("note", f"{numerals.count(len(further), 'further warning')} of loads: --html, --json")]
+    return [
+        Section([on_terminal(Facts(facts))]),
+        Section([on_terminal(Facts([*notes, *(more if further else [])]))]),
+        Section([Only(FILES, folds)], heading="More", name="more"),
+    ]
 
 
-def _charts(result: VersusFigures) -> list["BoundChart"]:
+def _said(role: Role, sentences: Sequence[str]) -> list[Paragraph]:
+    return [Paragraph(said, role) for said in sentences]
+
+
+def _chart(result: VersusFigures, name: str) -> Charts:
+    return Charts(partial(_charts, result, name))
+
+
+def _charts(result: VersusFigures, name: str) -> list["BoundChart"]:
     # Imported here because charts take a second to import, and only the page has them.
     from crumple.versus.report.versus_charts import CHARTS
 
-    return [chart.of(result) for chart in CHARTS]
+    return [chart.of(result) for chart in CHARTS if chart.name == name]
 
 
 def _table(result: VersusFigures, letter: str) -> Table:

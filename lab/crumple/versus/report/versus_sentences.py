@@ -1,13 +1,12 @@
 """A comparison in words. Pure."""
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 
 from crumple.drawing import numerals
-from crumple.drawing.numerals import NARROW
 from crumple.stats.interval import Interval
 from crumple.versus import lengths
-from crumple.versus.calibrating import SampleAnswer
 from crumple.versus.letters import FIRST, TWIN
 from crumple.versus.report.versus_figures import VersusFigures
 from crumple.versus.standing import CONFIDENCE, Figure, Ratio
@@ -15,8 +14,6 @@ from crumple.versus.turn import VersusBlock
 
 # As a label of a version that is built from a commit ends.
 COMMIT = re.compile(r" \([0-9a-f]{7,}\)")
-# The least ratio of the speed of the cores in two turns that a note mentions.
-SPEED_APART = 1.1
 NAMES: dict[Figure, str] = {
     "p50": "median",
     "p90": "p90",
@@ -25,8 +22,6 @@ NAMES: dict[Figure, str] = {
     "cpu": "CPU per request",
 }
 _AT: dict[Figure, str] = {"p50": "at the median", "p90": "at p90", "p99": "at p99"}
-# The figure that the headline begins with is the first of these that differs.
-_FIRST_SAID: tuple[Figure, ...] = ("p50", "p99", "p90", "throughput", "cpu")
 
 
 def question(result: VersusFigures) -> str:
@@ -56,33 +51,38 @@ def headline(result: VersusFigures, letter: str) -> str:
 
 
 def _beside(result: VersusFigures, letter: str) -> str:
-    ratios = {each.figure: each for each in result.ratios(letter)}
-    different = [
-        ratios[each] for each in _FIRST_SAID if each in ratios and ratios[each].answer == "different"
-    ]
-    alike = [each for each in ratios.values() if each.answer == "alike"]
-    open_ones = [each for each in ratios.values() if each.answer == "undecided"]
-    if different:
-        return "; ".join([difference(different[0]), *_also(different[1:]), *_undecided(open_ones)])
+    found = differences(result, letter)
+    alike, open_ones = result.answered(letter, "alike"), result.answered(letter, "undecided")
+    if found:
+        return "; ".join([difference(found[0]), *_also(found[1:]), *_undecided(open_ones)])
     if alike and not open_ones:
-        return f"{letter} and {FIRST} are alike: no figure differs by {_tolerance(result)} or more"
+        return f"{letter} and {FIRST} are alike: no figure differs by {tolerance(result)} or more"
     if alike:
-        return f"{letter} and {FIRST} are alike in {_listed(alike)}; {_listed(open_ones)} undecided"
+        return f"{letter} and {FIRST} are alike in {listed(alike)}; {listed(open_ones)} undecided"
     return f"nothing is decided of {letter} and {FIRST}"
 
 
+def differences(result: VersusFigures, letter: str) -> list[Ratio]:
+    """The figures in which a version differs, the strongest difference first."""
+    return sorted(result.answered(letter, "different"), key=_strength, reverse=True)
+
+
+def _strength(ratio: Ratio) -> float:
+    return 0.0 if ratio.interval is None else abs(math.log(ratio.interval.estimate))
+
+
 def difference(ratio: Ratio) -> str:
-    """A difference that was shown: "B takes 1.10 times as long as A at p99 (1.04 – 1.16)"."""
+    """A difference, told from its larger side: "B takes 1.10 times as long as A at p99 (1.04 – 1.16)"."""
     assert ratio.interval is not None
-    letter, interval = ratio.letter, ratio.interval
+    is_more = ratio.interval.estimate >= 1
+    interval = ratio.interval if is_more else _inverse(ratio.interval)
     if ratio.figure in _AT:
-        at = _AT[ratio.figure]
-        if interval.estimate < 1:
-            return f"{letter} answers {_times(_inverse(interval), f'as fast as {FIRST} {at}')}"
-        return f"{letter} takes {_times(interval, f'as long as {FIRST} {at}')}"
+        verb, than = ("takes", "as long as") if is_more else ("answers", "as fast as")
+        return f"{ratio.letter} {verb} {_times(interval, f'{than} {FIRST} {_AT[ratio.figure]}')}"
+    more, less = (ratio.letter, FIRST) if is_more else (FIRST, ratio.letter)
     if ratio.figure == "throughput":
-        return f"{letter} answers {_times(interval, f'as many requests per second as {FIRST}')}"
-    return f"{letter} uses {_times(interval, f'as much CPU time per request as {FIRST}')}"
+        return f"{more} answers {_times(interval, f'as many requests per second as {less}')}"
+    return f"{more} uses {_times(interval, f'as much CPU time per request as {less}')}"
 
 
 def verdict(ratio: Ratio) -> str:
@@ -105,15 +105,8 @@ def value(figure: Figure, number: float | None) -> str:
 
 
 def facts(result: VersusFigures) -> list[tuple[str, str]]:
-    """What was done, how it ended, and the control."""
-    found = [("loads", _loads(result)), ("blocks", _blocks(result)), ("ended", reason_of_end(result))]
-    if without := _without_ratio(result):
-        found.append(("undecided", without))
-    if control := _control(result):
-        found.append(("control", control))
-    if more := _more(result):
-        found.append(("to decide", more))
-    return found
+    """What was done, and how it ended."""
+    return [("loads", _loads(result)), ("blocks", _blocks(result)), ("ended", reason_of_end(result))]
 
 
 def reason_of_end(result: VersusFigures) -> str:
@@ -133,23 +126,8 @@ def reason_of_end(result: VersusFigures) -> str:
     return "the budget was used up"
 
 
-def notes(result: VersusFigures) -> list[str]:
-    """What a reader has to know of the result, each a sentence without full stop."""
-    return [
-        *_same(result),
-        *_failing(result),
-        *_differing(result),
-        *(_behind(letter, result) for letter in result.behind),
-        *_not_counted(result),
-        *_running(result),
-        *_uneven_speed(result),
-        *_left_out(result),
-        *(result.warnings),
-    ]
-
-
 def circumstances(result: VersusFigures) -> list[str]:
-    """The comparison's circumstances, for the head of a page."""
+    """How long it took, and with which seed."""
     took = numerals.seconds(result.compared.took_s)
     return [numerals.count(len(result.compared.blocks), "block"), took, f"seed {result.loads.seed}"]
 
@@ -173,20 +151,20 @@ def _times(interval: Interval, what: str) -> str:
 
 def _also(different: list[Ratio]) -> Iterator[str]:
     if different:
-        yield f"{_listed(different)} {'differ' if len(different) > 1 else 'differs'}, too"
+        yield f"{listed(different)} {'differ' if len(different) > 1 else 'differs'}, too"
 
 
 def _undecided(ratios: list[Ratio]) -> Iterator[str]:
     if ratios:
-        yield f"{_listed(ratios)} undecided"
+        yield f"{listed(ratios)} undecided"
 
 
-def _listed(ratios: list[Ratio]) -> str:
+def listed(ratios: list[Ratio]) -> str:
     names = [NAMES[each.figure] for each in ratios]
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def _tolerance(result: VersusFigures) -> str:
+def tolerance(result: VersusFigures) -> str:
     return numerals.share(result.loads.tolerance)
 
 
@@ -219,7 +197,15 @@ def _blocks(result: VersusFigures) -> str:
     return f"{done} of {len(result.labels) + 1} turns in {took}; {how}"
 
 
-def _control(result: VersusFigures) -> str:
+def blocks_counted(result: VersusFigures) -> str:
+    """How many blocks there were, and how many turns of them count in full."""
+    turns = [turn for block in result.compared.blocks for turn in block.turns]
+    counting = sum(not turn.against for turn in turns)
+    of = f"all {len(turns)}" if counting == len(turns) else f"{counting or 'none'} of {len(turns)}"
+    return f"{numerals.count(len(result.compared.blocks), 'block')} of turns, of which {of} count in full"
+
+
+def control(result: VersusFigures) -> str:
     """A beside its twin, by the rule that versions are compared by, at the looks that count."""
     ratios = result.compared.ratios
     twins = {each.figure: each.twin for each in ratios if each.twin is not None}
@@ -235,7 +221,7 @@ def _control(result: VersusFigures) -> str:
     return f"{FIRST} differs from itself ({TWIN}): {said}; so nothing is said of that"
 
 
-def _without_ratio(result: VersusFigures) -> str:
+def without_ratio(result: VersusFigures) -> str:
     """Why figures have no ratio, which the table leaves out: each reason once, with its figures."""
     figures: dict[str, dict[Figure, Ratio]] = {}
     for ratio in result.compared.ratios:
@@ -243,12 +229,12 @@ def _without_ratio(result: VersusFigures) -> str:
             figures.setdefault(ratio.why, {}).setdefault(ratio.figure, ratio)
     every = {ratio.figure for ratio in result.compared.ratios}
     return "; ".join(
-        f"{'every figure' if of.keys() == every else _listed([*of.values()])}: {why}"
+        f"{'every figure' if of.keys() == every else listed([*of.values()])}: {why}"
         for why, of in figures.items()
     )
 
 
-def _more(result: VersusFigures) -> str:
+def to_decide(result: VersusFigures) -> str:
     """How many blocks would decide the rest, and how long they take."""
     compared = result.compared
     left = [each for each in compared.ratios if each.answer == "undecided" and each.needed is not None]
@@ -263,69 +249,6 @@ def _more(result: VersusFigures) -> str:
 def _budget(seconds: float) -> str:
     """A budget that suffices, as it is typed: whole minutes, rounded up."""
     return f"{int(seconds // 60) + 2}m"
-
-
-def _same(result: VersusFigures) -> Iterator[str]:
-    for letter in result.same:
-        yield f"{FIRST} and {letter} are the same, so whatever differs is chance"
-
-
-def _failing(result: VersusFigures) -> Iterator[str]:
-    for letter, share in result.failing.items():
-        yield f"{letter} failed up to {numerals.share(share)} of the requests of a load"
-
-
-def _differing(result: VersusFigures) -> Iterator[str]:
-    for letter, pairs in result.differing.items():
-        for one, other in pairs:
-            yield f"{FIRST} and {letter} answer {one.asked} differently: {_answer(one)}, and {_answer(other)}"
-
-
-def _answer(answer: SampleAnswer) -> str:
-    kind = f" of {answer.content_type}" if answer.content_type else ""
-    return f"{answer.status} with {numerals.count(answer.body_bytes, 'byte')}{kind}"
-
-
-def _behind(letter: str, result: VersusFigures) -> str:
-    per_s = numerals.rate(result.compared.rate_per_s)
-    return f"{letter} cannot keep up with {per_s}: its times grow as long as the load lasts; lower --rate"
-
-
-def _not_counted(result: VersusFigures) -> Iterator[str]:
-    """Why turns do not count, with one example each."""
-    every = sum(len(result.turns(letter)) for letter in result.labels)
-    for said, number in result.against:
-        yield f"{number} of {every} turns do not count in full: {said}"
-
-
-def _running(result: VersusFigures) -> Iterator[str]:
-    running = [letter for letter, is_new in result.afresh.items() if not is_new]
-    if running:
-        yield (
-            f"{' and '.join(running)} ran already: the intervals do not hold what differs from start to start"
-        )
-
-
-def _uneven_speed(result: VersusFigures) -> Iterator[str]:
-    """Why a ratio is not that of the figures beside it."""
-    factor = max((max(each) / min(each) for each in result.speeds_by_load), default=1.0)
-    if factor >= SPEED_APART and result.is_corrected:
-        yield (
-            f"the server's cores were up to {factor:.2g} times as fast in one turn as in another, by "
-            "neighbours on the same hardware or by the clock; the ratios are those at equal speed"
-        )
-
-
-def _left_out(result: VersusFigures) -> Iterator[str]:
-    rule = result.compared.rule
-    if rule is None:
-        return
-    if "cpu" not in rule.figures:
-        yield "CPU per request is not compared: the process of a version is not known, or not on this machine"
-    quantiles = [name for name in ("p50", "p90", "p99") if name not in rule.figures]
-    if quantiles:
-        per_s = numerals.rate(result.compared.rate_per_s)
-        yield f"a load at {per_s} has too few answers for {', '.join(quantiles)}".replace(NARROW, " ")
 
 
 def so_far(ratios: Sequence[Ratio]) -> str:
