@@ -62,10 +62,11 @@ def runs(
             raise NotFound(f'no metric is called "{metric}"', did_you_mean(metric, METRICS))
     try:
         sides = _sides(before, after, last)
-        compared = comparing.compare(*sides, metrics, any_machine=any_machine)
+        with selection.whole(*sides[0], *sides[1]):
+            compared = comparing.compare(*sides, metrics, any_machine=any_machine)
+            _show(compared, shown)
     except NotStored as error:
         raise UsageError(error.message, error.remedy) from None
-    _show(compared, shown)
     return _code(compared, must_see, change_to_see)
 
 

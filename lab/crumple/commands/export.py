@@ -30,6 +30,14 @@ def export(what: str, to: Path | None, as_: str | None, table: str | None, bench
     _check(to, as_, table, benchmark)
     entry = selection.one(what, Project.here().runs)
     flag_files.refuse([("--to", to)], [(entry.name, entry.path)])
+    with selection.whole(entry):
+        _write(entry, to, as_, table, benchmark)
+    return 0
+
+
+def _write(
+    entry: StoredEntry, to: Path | None, as_: str | None, table: str | None, benchmark: str | None
+) -> None:
     if as_ is not None:
         text = FORMATS[as_](measured.measure(entry), benchmark)
         if to is None:
@@ -40,7 +48,6 @@ def export(what: str, to: Path | None, as_: str | None, table: str | None, bench
         _save(to, _percentiles(entry, to.suffix))
     elif to is not None:
         _tables(measured.measure(entry), to, table)
-    return 0
 
 
 def _check(to: Path | None, as_: str | None, table: str | None, benchmark: str | None) -> None:

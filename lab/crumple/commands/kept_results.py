@@ -120,11 +120,16 @@ def show(
 
         kind = "html" if html or open_it else "json" if as_json else "text"
         return report.show([str(entry.path)], kind, open_it, out)
-    document = _with_changes(entry, changed) if changed else entry.document
-    if html or open_it:
-        return _page(entry, document, out, open_it)
-    if as_json:
-        return _printed(result.text(document), out, as_json=True)
+    with selection.whole(entry):
+        document = _with_changes(entry, changed) if changed else entry.document
+        if html or open_it:
+            return _page(entry, document, out, open_it)
+        if as_json:
+            return _printed(result.text(document), out, as_json=True)
+        return _screen(entry, document, out)
+
+
+def _screen(entry: StoredEntry, document: Mapping[str, Any], out: Path | None) -> int:
     said = shown_again.text(document, entry.name)
     _printed(said, out, as_json=False)
     if out is None:

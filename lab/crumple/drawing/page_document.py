@@ -39,7 +39,8 @@ _ELEMENT = re.compile(rf"<(script|p)\b[^<>]{{0,200}}?\bid=[\"']?{NAME}\b[^<>]{{0
 
 def element(document: Mapping[str, Any]) -> str:
     """Return, as HTML, what a page says of its document, and the document itself unless it is too large."""
-    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=str).encode()
+    # In ASCII, as half of a surrogate pair, which a server may send, has no other encoding.
+    text = json.dumps(document, separators=(",", ":"), default=str).encode()
     # Without a time, so that a page that is drawn again is the same.
     written = base64.encodebytes(gzip.compress(text, mtime=0)).decode()
     if len(written) > WRITTEN_MAX or len(text) > JSON_MAX:

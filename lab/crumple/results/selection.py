@@ -3,6 +3,7 @@
 import difflib
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +28,8 @@ class StoredEntry:
     path: Path
     written_ns: int
     is_run: bool = False
+    is_file: bool = False
+    """Whether it was named by its file, which anybody may have made."""
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -114,7 +117,7 @@ def _file(what: str, known: Sequence[StoredEntry]) -> StoredEntry:
     if (path / "run.json").is_file():
         return StoredEntry(path.resolve().name, path, 0, is_run=True)
     if path.is_file():
-        return StoredEntry(what, path, 0)
+        return StoredEntry(what, path, 0, is_file=True)
     names = [each.name for each in known]
     raise NotFound(f"no result or run is called {what}, and there is no such file", near(what, names))
 
@@ -123,6 +126,19 @@ def near(name: str, known: Collection[str]) -> str:
     """Return the remedy for an unknown name: the nearest known ones, if any is near."""
     found = difflib.get_close_matches(name, known, n=2)
     return f"did you mean {' or '.join(found)}?" if found else "see: crumple list"
+
+
+@contextmanager
+def whole(*entries: StoredEntry) -> Iterator[None]:
+    """Turn errors into NotStored if a file may be why: anybody made it, and its parts may not agree."""
+    try:
+        yield
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+        files = dict.fromkeys(each.name for each in entries if each.is_file)
+        if not files:
+            raise
+        said = f"parts of {' and '.join(files)} contradict each other ({error!r})"
+        raise NotStored(said, "take the file as crumple wrote it") from error
 
 
 def _whole(known: Iterable[StoredEntry]) -> Iterator[StoredEntry]:

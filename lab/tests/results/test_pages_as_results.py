@@ -1,6 +1,9 @@
 """A page is its result: shown, compared and exported as the stored one, and drawn again as the same page."""
 
+import contextlib
 import json
+import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,9 @@ import synthetic_load
 import synthetic_run
 from command_line import Call, with_store
 from crumple.drawing import page_document
-from crumple.results import result_store
+from crumple.errors import CrumpleError
+from crumple.exports import measured
+from crumple.results import compare_report, comparing, result_store, selection, shown_again
 from crumple.run import run_file
 from crumple.run.report import run_report
 from crumple.run.report.view import view
@@ -240,6 +245,59 @@ def test_a_strangers_page_writes_nothing_to_the_terminal_or_another_page(call: C
         _, out, err = call("show", str(page), *arguments)
         assert "\x1b" not in out + err and "\u202e" not in out + err
     assert "<script>" not in again.read_text() and "\x1b" not in again.read_text()
+
+
+def test_a_page_whose_parts_contradict_each_other_is_refused_in_one_line(call: Call, tmp_path: Path) -> None:
+    page = tmp_path / "a.html"
+
+    def refused(kind: str, change: Callable[[dict[str, Any]], None], *arguments: str) -> None:
+        document = made(kind)
+        change(document)
+        page.write_text("<!doctype html>" + page_document.element(document))
+        code, out, err = call(*arguments, str(page))
+        assert code in (1, 2) and out == "" and err.count("\n") == 1, err
+        assert err.startswith(f"parts of {page} ") and "contradict each other" in err
+        assert err.endswith("; take the file as crumple wrote it\n")
+
+    def no_time(versions: dict[str, Any]) -> None:
+        versions["blocks"][0][0]["at_rate"]["figures"]["p90"] = 0
+
+    def no_series(load: dict[str, Any]) -> None:
+        load["record"]["series"]["max_ns"] = [None]
+
+    refused("versus", no_time, "show")
+    refused("versus", no_time, "compare", str(page))
+    refused("load", no_series, "export", "--to", str(tmp_path / "a.csv"))
+
+
+# What a stranger may write in any place of a document.
+STRANGE = (None, "", -1, 0, 1e308, [], {}, "\ud800", "\x1b[31m", 2**70, True, "1", [None], -0.5)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", [*KINDS, "report"])
+def test_whatever_stands_in_a_document_is_shown_or_refused(kind: str, tmp_path: Path) -> None:
+    draw = random.Random(kind)
+    whole = made_comparisons.document() if kind == "report" else made(kind)
+    for _ in range(60):
+        document = json.loads(json.dumps(whole))
+        place: Any = document
+        while isinstance(place, dict | list) and place:
+            at = draw.choice([*place] if isinstance(place, dict) else range(len(place)))
+            if not (isinstance(place[at], dict | list) and place[at]) or draw.random() < 0.1:
+                break
+            place = place[at]
+        place[at] = draw.choice(STRANGE)
+        page = tmp_path / "a.html"
+        page.write_text("<!doctype html>" + page_document.element(document))
+        entry = selection.one(str(page), tmp_path)
+        for draws in (shown_again.text, shown_again.html):
+            with contextlib.suppress(CrumpleError), selection.whole(entry):
+                draws(entry.document, entry.name)
+        with contextlib.suppress(CrumpleError), selection.whole(entry):
+            measured.measure(entry)
+        with contextlib.suppress(CrumpleError), selection.whole(entry):
+            compare_report.document(comparing.compare([entry], [entry], []))
 
 
 def test_the_page_of_a_stored_run_holds_its_report(call: Call, tmp_path: Path) -> None:
