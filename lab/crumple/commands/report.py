@@ -61,6 +61,12 @@ def show(names: Sequence[str], format_: str, open_it: bool, out: Path | None) ->
     return 0
 
 
+def refuse_beside_site(names: Sequence[str], format_: str, out: Path | None, *, as_json: bool) -> None:
+    """Raise UsageError if anything is asked that is about one report."""
+    if names or format_ != "text" or out is not None or as_json:
+        raise UsageError("--site writes all results and runs", "leave out names, --format, --json and --out")
+
+
 def write(run: RunStore, kind: Format, out: Path | None = None) -> Path:
     """Write the report to `out`, or to the run's folder, and return its path; Markdown also writes charts."""
     seen = view_of(run)

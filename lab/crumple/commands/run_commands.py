@@ -139,6 +139,7 @@ def run(
     epilog=example(
         "crumple report --open",
         "crumple report --format md todo-json-full-20261121-063012 noise-full-20261121-065500",
+        "crumple report --site public",
     )
 )
 def report(
@@ -158,9 +159,22 @@ def report(
         bool, typer.Option("--open", help="Write the report as HTML and open it in a browser.")
     ] = False,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report to this file.")] = None,
+    site: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write all results and runs to this folder, as pages with an index. What has not changed is "
+            "not drawn again. The pages need no server: they open from the folder, too.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Show the report of a stored run, or the claims of several runs."""
     from crumple.commands import report
 
+    if site is not None:
+        report.refuse_beside_site(names or (), format_, out, as_json=json)
+        from crumple.commands import report_site
+
+        raise typer.Exit(report_site.write(site, open_it))
     raise typer.Exit(report.show(names or (), "json" if json else format_, open_it, out))

@@ -7,7 +7,7 @@ and `report_markdown` as Markdown; none of them knows a verb. Pure, and cheap to
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
@@ -172,6 +172,15 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """A list of values, of which a reader chooses one to see the rows that have it."""
+
+    label: str
+    options: Mapping[str, str]
+    """Value → the class of the rows that have it: a letter and a number, which no other list has."""
+
+
+@dataclass(frozen=True)
 class Table:
     """A table. Its columns have equally many cells."""
 
@@ -193,6 +202,9 @@ class Table:
     below: Sequence[Sequence[Part]] = ()
     """What a page has below each row, over its whole width. Markdown has the words of it below the table; a
     terminal leaves it out."""
+    choices: Sequence[Choice] = ()
+    """Lists by which a page shows some of the rows only; one table of a page may have them. A page needs no
+    script for that."""
 
     def shown_in(self, medium: Medium) -> list[Column]:
         """Return the columns that a medium shows, if it has room for them."""
@@ -322,6 +334,8 @@ class Report:
     """Whether a page begins with links to its sections."""
     answer: Answer | None = None
     """What a reader learns in a minute."""
+    around: Sequence[Span] = ()
+    """Links to pages beside it, where it is one of several."""
     circumstances: Sequence[str] = ()
     """When it was measured, on which machine, with which versions."""
     first_line: str = ""

@@ -4,7 +4,7 @@ import difflib
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,10 @@ class StoredEntry:
     is_run: bool = False
     is_file: bool = False
     """Whether it was named by its file, which anybody may have made."""
+
+    def afresh(self) -> "StoredEntry":
+        """Return the entry without the document that it may have read, which takes memory."""
+        return replace(self)
 
     @cached_property
     def document(self) -> dict[str, Any]:

@@ -37,7 +37,12 @@ _COMMIT = re.compile(r" \([0-9a-f]{9}\)")
 
 def question_of(document: Mapping[str, object]) -> str:
     """Return what was compared, whichever commit a branch was at."""
-    return _COMMIT.sub("", str(document["asked"]))
+    return without_commits(str(document["asked"]))
+
+
+def without_commits(label: str) -> str:
+    """Return a label, or several, without the commits that branches were at."""
+    return _COMMIT.sub("", label)
 
 
 def side(found: Sequence[VersusDocument], entries: Sequence[StoredEntry]) -> Side:
@@ -81,7 +86,7 @@ def _side(found: VersusDocument, name: str) -> Side:
 
 def place(result: VersusFigures, letter: str) -> Place:
     """Return what a row is about: a version beside the first, without the commits that branches were at."""
-    one, other = (_COMMIT.sub("", result.labels[each]) for each in (FIRST, letter))
+    one, other = (without_commits(result.labels[each]) for each in (FIRST, letter))
     return VERSUS, f"{letter} {other} ÷ {FIRST} {one}"
 
 

@@ -1,0 +1,204 @@
+"""The page of a series: whether anything has changed, each figure result after result, and the results."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from crumple.drawing import numerals
+from crumple.drawing.report_parts import (
+    Answer,
+    Charts,
+    Column,
+    Fold,
+    Items,
+    Paragraph,
+    Part,
+    Report,
+    Section,
+    Span,
+    Table,
+    Words,
+    join,
+    sure,
+)
+from crumple.site import site_words
+from crumple.site.pairs import LATEST, Pair
+from crumple.site.series import Course, Series
+from crumple.stats import shifts
+from crumple.words import circumstances
+
+if TYPE_CHECKING:
+    from crumple.drawing.chart import BoundChart
+
+# The most figures that have a column each in the table of results.
+COLUMNS_MAX = 5
+# The most shifts that the answer names: it has three sentences at most.
+SAID_MAX = 3
+# Page → its address, seen from the folder of a series.
+UP = "../"
+FALSE_ALARMS = (
+    f"Of series in which nothing changed, at most {shifts.ERROR:.0%} show a shift, all their figures "
+    "together, as long as one result does not depend on the one before."
+).replace("%", " %")
+
+
+def report(series: Series, pairs: Sequence[Pair]) -> Report:
+    """Return the report of a series. `pairs`: the comparisons that the site has."""
+    entries = series.entries
+    return Report(
+        verb="series",
+        title=series.asked,
+        head=[],
+        answer=Answer(
+            asked="Has anything changed from one result to the next?",
+            subjects=[series.asked],
+            found=found(series),
+            sure=_sure(series),
+            picture=Charts(partial(_charts, series, slice(0, 1))) if series.courses else None,
+        ),
+        circumstances=[
+            numerals.count(len(entries), "result"),
+            site_words.span(entries[0], entries[-1]),
+            *circumstances.where(entries[-1].machine),
+        ],
+        sections=[
+            Section(_others(series), "Other figures", "figures"),
+            Section([_table(series, pairs), *_below(series)], "Results", "results"),
+            Section(_any_two(series, pairs), f"Any two of the latest {LATEST}", "any-two"),
+        ],
+        around=[Span("All results", link=f"{UP}index.html")],
+    )
+
+
+def found(series: Series) -> list[str]:
+    """Return what was found, a sentence for each shift, the latest first."""
+    each = [
+        (shift.place, site_words.shift(series, course, shift))
+        for course in series.courses
+        for shift in course.shifts
+    ]
+    if each:
+        return [f"{said}." for _, said in sorted(each, reverse=True)[:SAID_MAX]]
+    if not series.courses:
+        return ["No result has a figure that can be followed."]
+    return [_latest(course) for course in series.courses[:SAID_MAX]]
+
+
+def _latest(course: Course) -> str:
+    level = course.stretches[-1].level if course.stretches else None
+    name = f"{course.title}, {course.of}" if course.of else course.title
+    return (
+        f"{name} is {site_words.with_ends(level, course.unit)} on average."
+        if level
+        else f"{name} never counts."
+    )
+
+
+def _sure(series: Series) -> Words:
+    if any(course.shifts for course in series.courses):
+        return sure("probable", "good", FALSE_ALARMS)
+    if series.results_most >= series.results_needed:
+        return sure("no shift found", "open", FALSE_ALARMS)
+    return sure(
+        "open",
+        "open",
+        f"to tell a shift from chance takes {series.results_needed} results of one machine that count, and "
+        f"there are {series.results_most}.",
+    )
+
+
+def _charts(series: Series, wanted: slice) -> Sequence["BoundChart"]:
+    # Imported here because charts take long to import, and only a page has them.
+    from crumple.site import series_charts
+
+    return series_charts.charts(series)[wanted]
+
+
+def _others(series: Series) -> list[Part]:
+    """Return the charts of the other figures; those without a shift are folded where they are many."""
+    number, shifted = len(series.courses), sum(bool(course.shifts) for course in series.courses)
+    if number <= COLUMNS_MAX:
+        return [Charts(partial(_charts, series, slice(1, None)))] if number > 1 else []
+    first = max(1, shifted)
+    open_, folded = (Charts(partial(_charts, series, part)) for part in (slice(1, first), slice(first, None)))
+    return [open_, Fold(f"{numerals.count(number - first, 'figure')} without a shift", [folded])]
+
+
+def _table(series: Series, pairs: Sequence[Pair]) -> Table:
+    places = range(len(series.entries) - 1, -1, -1)
+    entries = [series.entries[place] for place in places]
+    shown = series.courses if len(series.courses) <= COLUMNS_MAX else ()
+    figures = [
+        Column(site_words.heading(course), [_cell(course, place) for place in places], right=True)
+        for course in shown
+    ]
+    headline = Column("Result", [entry.row.headline for entry in entries])
+    return Table(
+        [
+            Column("Name", [_link(entry.row.name, entry.file) for entry in entries]),
+            Column("Began, UTC", [site_words.when(entry) for entry in entries], whole=True),
+            *(figures or [headline]),
+            Column("Compared with", [_compared(pairs, place) for place in places]),
+        ],
+        row_names=[f"result-{entry.row.name}" for entry in entries],
+    )
+
+
+def _link(text: str, file: str) -> Words:
+    return join(Span(text, link=f"{UP}{file}"))
+
+
+def _cell(course: Course, place: int) -> Words:
+    figure = course.figures.get(place)
+    if figure is None:
+        return numerals.ABSENT
+    value = site_words.value(figure.value, figure.unit)
+    return value if figure.counts else join(Span(value, "dim"), Span("does not count", form="below"))
+
+
+def _compared(pairs: Sequence[Pair], place: int) -> Words:
+    """Return links to the comparisons of a result with those before it."""
+    mine = {pair.label: pair for pair in pairs if pair.after == place and is_usual(pair)}
+    spans: list[Span] = []
+    for label, pair in mine.items():
+        spans += [Span(", " if spans else ""), Span(label, link=f"{UP}{pair.file}")]
+    return join(*spans) if spans else numerals.ABSENT
+
+
+def is_usual(pair: Pair) -> bool:
+    """Whether a pair is linked at its later result, and not only among the latest."""
+    return len(pair.before) > 1 or pair.before in ((0,), (pair.after - 1,))
+
+
+def _any_two(series: Series, pairs: Sequence[Pair]) -> list[Part]:
+    """Return a table of links to the comparisons of the latest results with each other."""
+    number = len(series.entries)
+    places = range(max(0, number - LATEST), number)
+    of = {(pair.before[0], pair.after): pair.file for pair in pairs if len(pair.before) == 1}
+    if number < 3 or not of:
+        return []
+    names = [series.entries[place].row.name for place in places]
+    columns = [
+        Column(
+            name,
+            [_link("compare", of[before, after]) if (before, after) in of else "" for after in places[1:]],
+        )
+        for before, name in zip(places[:-1], names[:-1], strict=True)
+    ]
+    return [Table([Column("Later", names[1:]), *columns])]
+
+
+def _below(series: Series) -> list[Part]:
+    parts: list[Part] = []
+    if len(series.entries) > 2:
+        names = [series.entries[place].row.name for place in (1, -1)]
+        parts.append(Paragraph(f"Any other two: crumple compare {' '.join(names)}", "note"))
+    changes = [
+        f"{site_words.when(series.entries[place])}, {series.entries[place].row.name}: {clause}"
+        for place, clause in series.machine_changes.items()
+    ]
+    if changes:
+        parts.append(
+            Fold(f"{numerals.count(len(changes), 'time')} on another machine than before", [Items(changes)])
+        )
+    return parts

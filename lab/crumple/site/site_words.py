@@ -1,0 +1,99 @@
+"""Figures, shifts and instants in words, as the pages of a site have them. Pure."""
+
+from datetime import UTC, datetime
+
+from crumple.drawing import numerals
+from crumple.drawing.numerals import NARROW
+from crumple.record.metrics import METRICS
+from crumple.site.series import Course, FigureShift, Series
+from crumple.site.site_entry import SiteEntry, SiteFigure
+from crumple.stats.interval import Interval
+from crumple.words import circumstances
+
+# Titles of metrics that head a column of a table.
+_SHORT = {
+    METRICS["response_p50"].title: "p50",
+    METRICS["response_p90"].title: "p90",
+    METRICS["response_p99"].title: "p99",
+    METRICS["cpu_per_request"].title: "CPU a request",
+}
+
+
+def at(entry: SiteEntry) -> datetime:
+    """Return when a result began, UTC."""
+    return datetime.fromisoformat(entry.row.began).astimezone(UTC)
+
+
+def when(entry: SiteEntry) -> str:
+    """Return when a result began: "2026-11-28 14:05"; empty if that is not known."""
+    return f"{at(entry):%Y-%m-%d %H:%M}" if entry.question else ""
+
+
+def day(entry: SiteEntry) -> str:
+    """Return the day on which a result began: "28 November 2026"."""
+    return f"{at(entry).day} {at(entry):%B %Y}"
+
+
+def span(first: SiteEntry, last: SiteEntry) -> str:
+    """Return from when to when results are: "on 3 May 2026", "from 3 to 9 May 2026" with both dates whole."""
+    return f"on {day(last)}" if day(first) == day(last) else f"from {day(first)} to {day(last)}"
+
+
+def heading(course: Course) -> str:
+    """Return a figure's name for the head of a column."""
+    return _SHORT.get(course.title, course.title)
+
+
+def value(amount: float, unit: str) -> str:
+    """Return an amount in the unit that suits it."""
+    match unit:
+        case "ns":
+            return numerals.duration(amount)
+        case "µs":
+            return numerals.duration(amount * 1e3)
+        case "requests/s":
+            return numerals.rate(amount)
+        case _:
+            return f"{numerals.significant(amount)}{NARROW}{unit}".strip()
+
+
+def figure(found: SiteFigure) -> str:
+    """Return a figure with its interval, if it has one."""
+    if found.low is None or found.high is None:
+        return value(found.value, found.unit)
+    return with_ends(Interval(found.value, found.low, found.high, 0.95, 0), found.unit)
+
+
+def with_ends(found: Interval, unit: str) -> str:
+    """Return an amount with its interval: "44.1 ms (43.8 ms – 44.5 ms)"."""
+    if not numerals.worth_showing(found):
+        return value(found.estimate, unit)
+    return f"{value(found.estimate, unit)} ({value(found.low, unit)} – {value(found.high, unit)})"
+
+
+def shift(series: Series, course: Course, found: FigureShift) -> str:
+    """Return a shift as a sentence: what changed when, by how much, and between which values."""
+    was, now = (value(level.estimate, course.unit) for level in (found.before, found.after))
+    name = f"{course.title}, {course.of}," if course.of else course.title
+    began = circumstances.when(at(series.entries[found.place]).timestamp())
+    return (
+        f"{name} {rose_or_fell(found)} by a factor of {times(found.factor)} on {began}: from {was} to {now}"
+    )
+
+
+def rose_or_fell(found: FigureShift) -> str:
+    """Return in which direction a figure shifted."""
+    return "rose" if found.ratio.estimate > 1 else "fell"
+
+
+def short(found: FigureShift) -> str:
+    """Return a shift in three words."""
+    return f"{rose_or_fell(found)} {numerals.significant(found.factor.estimate)} times"
+
+
+def times(ratio: Interval) -> str:
+    """Return a factor with its interval: "1.82 (1.70–1.95)"."""
+    if not numerals.worth_showing(ratio):
+        return numerals.significant(ratio.estimate)
+    ends = numerals.ends(ratio).replace(NARROW, "")
+    return f"{numerals.estimate(ratio)} ({ends})"
