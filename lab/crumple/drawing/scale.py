@@ -59,6 +59,8 @@ class ChartAxis:
     scale: AxisScale
     ticks: Sequence[AxisTick]
     title: str = ""
+    unit: str = ""
+    """What the script of a page words values in: ns, s, bytes, share, or q, a quantile at 1/(1−q)."""
 
 
 def from_zero(values: Iterable[float], room: float = HEAD_ROOM) -> AxisScale:
@@ -99,29 +101,29 @@ def time_axis(scale: AxisScale, title: str = "", most: int = 5) -> ChartAxis:
         ticks = terminal.round_between(max(scale.low, LEAST_NS), scale.high)
     else:
         ticks = round_ticks(scale.low, scale.high, most)
-    return ChartAxis(scale, [AxisTick(at, duration(at)) for at in ticks], title)
+    return ChartAxis(scale, [AxisTick(at, duration(at)) for at in ticks], title, "ns")
 
 
 def seconds_axis(until_s: float, most: int = 6) -> ChartAxis:
     """Return an axis of the seconds since the first request."""
-    return ChartAxis(
-        AxisScale(0.0, until_s or 1.0), [AxisTick(at, f"{at:g} s") for at in round_ticks(0.0, until_s, most)]
-    )
+    ticks = [AxisTick(at, f"{at:g} s") for at in round_ticks(0.0, until_s, most)]
+    return ChartAxis(AxisScale(0.0, until_s or 1.0), ticks, unit="s")
 
 
 def share_axis(scale: AxisScale, title: str = "", most: int = 5, *, signed: bool = False) -> ChartAxis:
     """Return an axis of shares from 0 to 1, in per cent."""
     sign = "+" if signed else ""
     ticks = round_ticks(scale.low, scale.high, most)
-    return ChartAxis(scale, [AxisTick(at, f"{at * 100:{sign if at else ''}.3g} %") for at in ticks], title)
+    return ChartAxis(
+        scale, [AxisTick(at, f"{at * 100:{sign if at else ''}.3g} %") for at in ticks], title, "share"
+    )
 
 
 def quantile_axis(depth: int) -> ChartAxis:
     """Return an axis on which a quantile q lies at 1/(1−q), which ends at 10**depth."""
     ticks = [2.0, *(10.0**power for power in range(1, depth + 1))]
-    return ChartAxis(
-        AxisScale(1.0, 10.0**depth, log=True), [AxisTick(at, f"{100 - 100 / at:.6g} %") for at in ticks]
-    )
+    labels = [AxisTick(at, f"{100 - 100 / at:.6g} %") for at in ticks]
+    return ChartAxis(AxisScale(1.0, 10.0**depth, log=True), labels, unit="q")
 
 
 def ratio_axis(scale: AxisScale, title: str = "", most: int = 7) -> ChartAxis:
@@ -159,7 +161,8 @@ def size_axis(scale: AxisScale, title: str = "", most: int = 4) -> ChartAxis:
     """Return an axis of bytes, whose unit suits its upper end and stands behind each number."""
     unit, name = numerals.size_scale(scale.high)
     ticks = round_ticks(scale.low / unit, scale.high / unit, most)
-    return ChartAxis(scale, [AxisTick(at * unit, f"{at:g} {name}" if at else "0") for at in ticks], title)
+    labels = [AxisTick(at * unit, f"{at:g} {name}" if at else "0") for at in ticks]
+    return ChartAxis(scale, labels, title, "bytes")
 
 
 def _ticks(scale: AxisScale, most: int) -> list[float]:

@@ -63,9 +63,18 @@ def inline(drawn: Graph | RowChart, says: str) -> str:
     body, height, left, right = _body(drawn)
     # The box is narrower than the page by the room for labels, which stand outside of it.
     rest = f";--r:{_px(right)}px" if right != RIGHT_PX else ""
-    box = f'width="{UNSTYLED}" class="in" style="--l:{_px(left)}px{rest}" overflow="visible"'
+    # The script of a page moves a ruler over charts of time.
+    named = "in time" if isinstance(drawn, Graph) and drawn.is_time else "in"
+    box = f'width="{UNSTYLED}" class="{named}" style="--l:{_px(left)}px{rest}" overflow="visible"'
     attributes = f'height="{_px(height)}" role="img" aria-label="{escaped(says)}"'
-    return f"<svg {box} {attributes} {_FONT}>{body}</svg>"
+    axes = f'data-x="{_span(drawn.x)}"' + (f' data-y="{_span(drawn.y)}"' if isinstance(drawn, Graph) else "")
+    return f"<svg {box} {attributes} {axes} {_FONT}>{body}</svg>"
+
+
+def _span(axis: ChartAxis) -> str:
+    """Return what the script of a page needs to tell the value of a place on an axis."""
+    scale = axis.scale
+    return f"{scale.low:.7g} {scale.high:.7g} {'log' if scale.log else 'even'} {axis.unit}".rstrip()
 
 
 def strip(given: Strip, says: str) -> str:
@@ -211,7 +220,8 @@ def _stretched(graph: Graph, height: float) -> str:
 
     def point(x: float, y: float) -> str:
         across = round(STRETCHED * graph.x.scale.share(x), 1)
-        return f"{across:g} {_px(height * (1 - graph.y.scale.share(y)))}"
+        # Finer than what is seen, as the ruler tells the value from it.
+        return f"{across:g} {round(height * (1 - graph.y.scale.share(y)), 2):g}"
 
     def path(points: Sequence[tuple[float, float] | None]) -> str:
         pieces = [list(some) for is_gap, some in groupby(points, lambda each: each is None) if not is_gap]
@@ -348,7 +358,7 @@ def _row(row: ChartRow, scale: AxisScale, y: float) -> tuple[float, str]:
     if row.remark:
         parts.append(_text(0, y + height + 10, row.remark, "start", theme.MUTED))
         height += REMARK_PX
-    return height + GAP_PX, "".join(parts)
+    return height + GAP_PX, f"<g>{''.join(parts)}</g>"
 
 
 def _row_mark(mark: RowMark, scale: AxisScale, middle: float) -> str:

@@ -158,3 +158,15 @@ def test_a_chart_without_a_picture_has_no_file():
 def test_the_description_says_what_a_chart_shows():
     assert elements(graph()).get("aria-label") == "what it shows"
     assert picture(graph(), "it grows").says == "it grows"
+
+
+def test_a_drawing_says_from_where_to_where_its_axes_reach_so_that_a_value_can_be_read_off():
+    line = Line([(0, 1), (2.5, 3.333), (10, 10)], theme.INK, "p50")
+    drawn = elements(graph(line, low=1, high=10, log=True))
+    assert (drawn.get("data-x"), drawn.get("data-y")) == ("0 10 even s", "1 10 log")
+    path = next(drawn.iter(f"{SVG}path")).get("d") or ""
+    across, down = (float(each) for each in path.split("L")[1].split(" "))
+    assert across / 1000 * 10 == pytest.approx(2.5)
+    assert 10 ** (1 - down / 200) == pytest.approx(3.333, rel=1e-3)
+    times = Graph(scale.seconds_axis(10), scale.time_axis(AxisScale(0, 2e6)), [line], is_time=True)
+    assert (elements(times).get("data-y"), elements(times).get("class")) == ("0 2e+06 even ns", "in time")
