@@ -1,0 +1,78 @@
+"""Rows of time budgets: the mean response time of each load or server, divided. Pure.
+
+The pages of `load`, `find`, `run` and `diagnose` share them.
+"""
+
+from collections.abc import Sequence
+
+from crumple.drawing import numerals, theme
+from crumple.drawing.plot import ChartKey, ChartRow, Picture, RowChart, Segment, picture
+from crumple.drawing.scale import AxisScale, time_axis
+from crumple.record.flow import WORDS
+from crumple.record.stages import Budget
+from crumple.words import time_sentences
+
+# The least share of its bar with which a part is named by a key; a smaller one shows its name where a reader
+# points at it.
+KEY_SHARE_MIN = 0.02
+# The share of the axis that stays free between two parts, so that two of one colour are told apart: less than
+# a pixel of a page.
+APART = 0.001
+# The axis ends this factor beyond the longest bar.
+HEAD_ROOM = 1.02
+ABOUT = (
+    "The mean response time, by where requests were found at random instants. The time inside the server is "
+    "divided by what it did in it, as far as that can be read."
+)
+
+
+def rows(budgets: Sequence[tuple[str, Budget]]) -> Picture | None:
+    """Return a row for each budget under its name, a piece of it for each part; None: there is nothing."""
+    shown = [(name, budget) for name, budget in budgets if any(part.mean_ns > 0 for part in budget.shown)]
+    if not shown:
+        return None
+    scale = AxisScale(0.0, HEAD_ROOM * max(budget.measured_ns for _, budget in shown))
+    drawn = RowChart(time_axis(scale), [_row(name, budget, scale) for name, budget in shown])
+    return picture(drawn, _says(shown), keys([budget for _, budget in shown]))
+
+
+def keys(budgets: Sequence[Budget]) -> list[ChartKey]:
+    """Return what the colours stand for: each part that is not too small in some bar, in their order."""
+    parts = {
+        part.words: part
+        for budget in budgets
+        for part in budget.shown
+        if part.mean_ns >= KEY_SHARE_MIN * budget.measured_ns
+    }
+    order = list(WORDS)
+    used = sorted(parts.items(), key=lambda named: order.index(named[1].name))
+    return [ChartKey(words, theme.PARTS[part.name]) for words, part in used]
+
+
+def _row(name: str, budget: Budget, scale: AxisScale) -> ChartRow:
+    marks, at_ns, apart_ns = [], 0.0, APART * scale.high
+    for part in budget.shown:
+        if part.mean_ns > 0:
+            long = time_sentences.part_of(budget, part)
+            end_ns = at_ns + part.mean_ns
+            marks.append(
+                Segment(
+                    at_ns,
+                    max(end_ns - apart_ns, at_ns),
+                    theme.PARTS[part.name],
+                    f"{part.words} {long} of {numerals.duration(budget.measured_ns)}",
+                    f"{part.words} {long}",
+                )
+            )
+            at_ns = end_ns
+    return ChartRow(name, marks, numerals.duration(budget.measured_ns))
+
+
+def _says(budgets: Sequence[tuple[str, Budget]]) -> str:
+    said = []
+    for name, budget in budgets:
+        most = max(budget.shown, key=lambda part: part.mean_ns)
+        whole = numerals.duration(budget.measured_ns)
+        part = f"{time_sentences.part_of(budget, most)} of {whole} {most.words}"
+        said.append(f"{name}: {part}" if name else part)
+    return "; ".join(said)

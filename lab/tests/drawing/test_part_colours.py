@@ -1,0 +1,52 @@
+"""The colours of the parts of a response time: each stands out from the paper, and from what it may touch."""
+
+import re
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from crumple.drawing import page, theme
+from crumple.record.flow import WORDS
+
+coloraide: Any = pytest.importorskip("coloraide")
+
+STYLE = (Path(page.__file__).parent / "style.css").read_text(encoding="utf-8")
+LIGHT, DARK = STYLE.split("@media screen and (prefers-color-scheme: dark)", 1)
+# The least contrast of what is no text (WCAG 2.2, 1.4.11), and the least difference of two that may touch.
+CONTRAST_MIN, DIFFERENCE_MIN = 3.0, 20.0
+# Before the server reads; and what it does beside computing, with what comes after.
+BEFORE = ("due", "not_accepted", "unsent", "unread")
+BEHIND = ("kernel", "ready", "disk", "dependency", "otherwise", "returning", "unknown")
+TOUCHING = [pair for group in (BEFORE, BEHIND) for pair in combinations((*group, "inside"), 2)]
+
+
+def variable(sheet: str, name: str) -> Any:
+    """The colour of a variable in a part of the style sheet."""
+    (found,) = re.findall(rf"--{name}: (#[0-9a-f]{{6}});", sheet.split("\n}", 1)[0])
+    return coloraide.Color(found)
+
+
+def colours(sheet: str) -> dict[str, Any]:
+    return {name: variable(sheet, f"part-{name.replace('_', '-')}") for name in (*BEFORE, "inside", *BEHIND)}
+
+
+def test_every_part_has_a_colour_which_is_that_of_the_style_sheet() -> None:
+    assert set(theme.PARTS) == set(WORDS) == {*BEFORE, "inside", "user", "cpu", *BEHIND}
+    for name, colour in colours(LIGHT).items():
+        assert colour.to_string(hex=True) == theme.PARTS[name]
+
+
+@pytest.mark.parametrize("sheet", [LIGHT, DARK], ids=["light", "dark"])
+def test_every_part_stands_out_from_the_paper(sheet: str) -> None:
+    paper = variable(sheet, "paper")
+    found = {name: colour.contrast(paper) for name, colour in colours(sheet).items()}
+    assert min(found.values()) >= CONTRAST_MIN, found
+
+
+@pytest.mark.parametrize("eye", ["normal", "protan", "deutan", "tritan"])
+@pytest.mark.parametrize("sheet", [LIGHT, DARK], ids=["light", "dark"])
+def test_two_parts_that_may_touch_differ_for_every_eye(sheet: str, eye: str) -> None:
+    seen = {name: each if eye == "normal" else each.filter(eye) for name, each in colours(sheet).items()}
+    found = {(a, b): seen[a].delta_e(seen[b], method="2000") for a, b in TOUCHING}
+    assert min(found.values()) >= DIFFERENCE_MIN, min(found, key=lambda pair: found[pair])
