@@ -5,6 +5,13 @@ from collections.abc import Sequence
 from crumple.drawing import numerals
 from crumple.limit.finding import CAUSES, Cause, Finding, Said, Unclear
 
+# What the word for a cause means, where a reader of one sentence may not know it.
+MEANT: dict[Cause, str] = {
+    "gate": "a lock, a semaphore or a queue",
+    "connection-pool": "those that it opened to what it asks",
+    "accept-queue": "connections that wait to be accepted",
+}
+
 
 def limits(said: Sequence[Said]) -> list[tuple[str, str]]:
     """What limits it, the surest first, each with its evidence, its share of the time and its remedy."""
@@ -17,16 +24,28 @@ def limits(said: Sequence[Said]) -> list[tuple[str, str]]:
     return rows
 
 
+def first_limit(found: Finding, mean_s: float | None = None) -> str:
+    """What limits a server first, with its evidence. `mean_s`: the mean response time, if that is known."""
+    if found.cause == "none":
+        return f"nothing limits it: {found.evidence}"
+    meant = f" ({MEANT[found.cause]})" if found.cause in MEANT else ""
+    return f"its first limit is {CAUSES[found.cause]}{meant}: {evidence(found, mean_s)}"
+
+
 def finding(found: Finding) -> str:
     """A cause, how probable it is, its evidence, and its share of the time."""
     return f"{CAUSES[found.cause]} ({sure(found)}): {evidence(found)}"
 
 
-def evidence(found: Finding) -> str:
-    """The evidence of a cause, and its share of the time."""
+def evidence(found: Finding, mean_s: float | None = None) -> str:
+    """The evidence of a cause, and its share of the mean response time, `mean_s` if that is known."""
     if not found.share_s or found.cause == "none":
         return found.evidence
-    return f"{found.evidence}; {numerals.duration(1e9 * found.share_s)} of the mean response time"
+    if mean_s is None:
+        return f"{found.evidence}; {numerals.duration(1e9 * found.share_s)} of the mean response time"
+    share, mean = (numerals.duration(1e9 * each) for each in (min(found.share_s, mean_s), mean_s))
+    number, _, unit = share.partition(numerals.NARROW)
+    return f"{found.evidence}; {number if mean.endswith(numerals.NARROW + unit) else share} of {mean}"
 
 
 def sure(found: Finding) -> str:

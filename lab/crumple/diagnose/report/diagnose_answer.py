@@ -8,15 +8,9 @@ from crumple.diagnose.report import limit_rows, remedy_sentences
 from crumple.drawing import numerals
 from crumple.drawing.report_parts import Answer, Charts, Phrase, sentence, sure
 from crumple.limit import finding
-from crumple.limit.finding import CAUSES, Cause, Finding, Sure
+from crumple.limit.finding import CAUSES, Finding, Sure
 from crumple.words import cause_sentences
 
-# What the word for a cause means, where a reader of one sentence may not know it.
-MEANT: dict[Cause, str] = {
-    "gate": "a lock, a semaphore or a queue",
-    "connection-pool": "those that it opened to what it asks",
-    "accept-queue": "connections that wait to be accepted",
-}
 # How the sentence begins that goes on after what to change.
 _PREFIX = {"or": "or: ", "gain": ""}
 WHY: dict[Sure, str] = {
@@ -58,10 +52,7 @@ def limit(diagnosis: Diagnosis) -> str:
     if first is None:
         why = "; ".join(limit_rows.why_unknown(diagnosis))
         return f"what limits it cannot be told{f': {why}' if why else ''}"
-    if first.cause == "none":
-        return f"nothing limits it: {first.evidence}"
-    meant = f" ({MEANT[first.cause]})" if first.cause in MEANT else ""
-    return f"its first limit is {CAUSES[first.cause]}{meant}: {cause_sentences.evidence(first)}"
+    return cause_sentences.first_limit(first)
 
 
 def _change(diagnosis: Diagnosis) -> Iterator[str]:

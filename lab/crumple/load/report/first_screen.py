@@ -7,8 +7,7 @@ import shlex
 from collections.abc import Iterator
 from functools import partial
 
-from crumple import contract
-from crumple.drawing import numerals, terminal
+from crumple.drawing import terminal
 from crumple.drawing.report_parts import (
     ByWidth,
     Facts,
@@ -17,19 +16,14 @@ from crumple.drawing.report_parts import (
     Report,
     Section,
     Span,
-    Title,
     join,
     phrase,
 )
-from crumple.load.report import load_report, server_sentences
-from crumple.load.report import load_sentences as say
+from crumple.load.report import load_answer, load_report, server_sentences
 from crumple.load.report.load_document import LoadDocument
-from crumple.machine import capacity
 from crumple.record.stages import Budget
 from crumple.words import cause_sentences
 
-# The quantiles in the row of the load: the usual request, and the slowest in a hundred.
-QUANTILES = (0.5, 0.99)
 # The most kinds of unexpected answers that are listed: this screen is to be short, and `crumple show` has
 # more.
 UNEXPECTED_MAX = 2
@@ -42,16 +36,21 @@ OBJECTIVE_MS, OBJECTIVE_SHARE = 250.0, 0.25
 
 def report(load: LoadDocument) -> Report:
     """Return the first look as a report."""
+    answer = load_answer.of(load)
+    said = load_answer.names(answer)
+    # A limit says what share of the time it takes, and this screen is to be short.
+    said = said | {"time"} if "first limit" in said else said
     return Report(
         verb="load",
-        title=load.asked,
-        head=[Title([load.asked]), Paragraph(server_sentences.program(load))],
+        title=load.headline,
+        head=[Paragraph(server_sentences.program(load))],
         sections=[
             Section([Notes([*load_report.notes(load, UNEXPECTED_MAX, brief=True)])]),
-            Section([Facts([*rows(load)])]),
+            Section([Facts([row for row in rows(load) if row[0] not in said])]),
             Section([ByWidth(partial(_lines, commands(load)))]),
         ],
         engine_version=load.engine_version,
+        answer=answer,
     )
 
 
@@ -71,26 +70,11 @@ def rows(load: LoadDocument) -> Iterator[tuple[str, str]]:
     """Yield what was found, each with its name."""
     if load.alone is not None:
         yield "alone", server_sentences.alone(load.alone)
-    if load.lost is None or load.throughput_per_s:
-        yield load_of(load.record.spec.shape), _under_load(load)
     if isinstance(load.stages, Budget):
         yield "time", server_sentences.time(load)
     if in_parts := server_sentences.in_parts(load):
         yield "an answer", in_parts
     yield from cause_sentences.in_short(load.findings)
-
-
-def load_of(shape: contract.ShapeSpec) -> str:
-    """The load in two words: "50 connections", "300 /s"."""
-    if isinstance(shape, contract.OpenShapeSpec):
-        return numerals.rate(max(each.to_per_s for each in shape.rates))
-    return numerals.count(capacity.connections_of(shape), "connection")
-
-
-def _under_load(load: LoadDocument) -> str:
-    spread = load.times["response_time"]
-    times = [f"{say.quantile(q)} {say.time_at(spread, q)}" for q in QUANTILES if q in spread.quantile_ns]
-    return ", ".join([f"{numerals.rate(load.throughput_per_s)} ok", *times])
 
 
 def commands(load: LoadDocument) -> list[tuple[str, str]]:

@@ -1,250 +1,188 @@
 """Charts of one load: response times, requests, connections and costs over time; quantiles; a histogram.
 
-Each is pure: a load and a width in pixels → an Altair chart, None where there is nothing to show. Rows are
-thinned to what a page can show. Percentiles are never averaged: where an interval has too few samples for
-one, or a load has too many intervals, the histograms of several seconds are merged.
+Each is pure: a load → what the chart shows, None where there is nothing.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
-import altair as alt
-
-from crumple import contract
-from crumple.drawing import theme
-from crumple.drawing.numerals import size_scale
-from crumple.drawing.page import Chart
-from crumple.load.report import load_figures
+from crumple.drawing import numerals, scale, theme
+from crumple.drawing.chart import Chart
+from crumple.drawing.plot import (
+    Area,
+    ChartKey,
+    Graph,
+    Guide,
+    Line,
+    Picture,
+    PlotMark,
+    Step,
+    Steps,
+    picture,
+)
+from crumple.drawing.scale import AxisScale, ChartAxis
+from crumple.load.report import load_course, load_figures
+from crumple.load.report.load_course import Course, Stretch
 from crumple.load.report.load_document import LoadDocument
 from crumple.load.report.load_figures import SECOND_NS
-from crumple.record import histogram
 from crumple.record.stages import Budget
-from crumple.words import quantile_chart, time_chart
+from crumple.words import quantile_lines, time_rows
 
-# A page does not have enough pixels for more.
-INTERVALS_MAX = 900
-# The lengths in seconds to which intervals are merged, tried from the shortest until half of the intervals
-# have enough answers for the percentile.
-_MERGED_S = (1, 2, 5, 10, 30, 60, 300)
-
-Row = dict[str, Any]
-# The instant (s since the first), the number of answers, and the time (ns) if these are enough for it.
-_Reading = tuple[float, int, float | None]
-
-
-def response_times(load: LoadDocument) -> list[Row]:
-    """Lines "max", "p99" and "p50" over time, interrupted (by `run`) where there is no value."""
-    rows = []
-    for name, q in (("max", None), ("p99", 0.99), ("p50", 0.5)):
-        run = 0
-        for at_s, _, ns in _readings(load, name, q):
-            if ns is None:
-                run += 1
-            else:
-                rows.append({"s": at_s, "value": ns, "line": name, "run": run})
-    return rows
-
-
-def outcomes(load: LoadDocument) -> list[Row]:
-    """Requests per second: "ok", "failed" where any did, and in open shapes "due"."""
-    series = load.record.series
-    counts = {"due": series.scheduled if load.record.spec.shape.kind == "open" else (), "ok": series.ok}
-    if any(series.failed):
-        counts["failed"] = series.failed
-    return [
-        {"s": at_s, "value": sum(part) / long_s, "line": name, "run": 0}
-        for name, column in counts.items()
-        if column
-        for at_s, long_s, part in _gathered(series, column)
-    ]
-
-
-def connections(load: LoadDocument) -> list[Row]:
-    """The most connections that were open; empty where their number never changed while measuring."""
-    series = load.record.series
-    measured = {n for n, phase in zip(series.connections, series.phase, strict=True) if phase == "measured"}
-    if len(measured) < 2:
-        return []
-    return [
-        {"s": at_s, "value": max(part), "line": "connections", "run": 0}
-        for at_s, _, part in _gathered(series, series.connections)
-    ]
-
-
-def cpu(name: str, probe: contract.ProcessRecord) -> list[Row]:
-    """Cores kept busy between one sample and a later one."""
-    samples = probe.samples
-    spent = zip(samples.cpu_user_ns, samples.cpu_kernel_ns, strict=True)
-    spent_ns = [user + kernel for user, kernel in spent]
-    readings = list(zip(samples.at_ns, spent_ns, strict=True))[:: _step(len(spent_ns))]
-    return [
-        {
-            "s": (before_ns + at_ns) / 2 / SECOND_NS,
-            "value": max(0, now_ns - then_ns) / (at_ns - before_ns),
-            "line": name,
-            "run": 0,
-        }
-        for (before_ns, then_ns), (at_ns, now_ns) in pairwise(readings)
-        if at_ns > before_ns
-    ]
-
-
-def memory(probe: contract.ProcessRecord) -> list[Row]:
-    """Bytes by sample: the proportional set size where it was read, else the resident set size."""
-    samples = probe.samples
-    shared = any(pss_bytes is not None for pss_bytes in samples.pss_bytes)
-    column = samples.pss_bytes if shared else samples.rss_bytes
-    readings = [reading for reading in zip(samples.at_ns, column, strict=True) if reading[1] is not None]
-    return [
-        {"s": at_ns / SECOND_NS, "value": size, "line": "server", "run": 0}
-        for at_ns, size in readings[:: _step(len(readings))]
-    ]
-
-
-def _readings(load: LoadDocument, name: str, q: float | None) -> list[_Reading]:
-    """The finest readings in which half of the intervals with answers have enough for the percentile."""
-    for readings in _resolutions(load, name, q):
-        answered = sum(count > 0 for _, count, _ in readings)
-        known = sum(ns is not None for _, _, ns in readings)
-        if known and 2 * known >= answered and len(readings) <= INTERVALS_MAX:
-            return readings
-    return []
-
-
-def _resolutions(load: LoadDocument, name: str, q: float | None) -> Iterator[list[_Reading]]:
-    series = load.record.series
-    column = {"max": series.max_ns, "p99": series.p99_ns, "p50": series.p50_ns}[name]
-    yield [
-        ((at_ns + long_ns / 2) / SECOND_NS, ok, ns if _carries(q, ok) else None)
-        for at_ns, long_ns, ok, ns in zip(series.at_ns, series.duration_ns, series.ok, column, strict=True)
-    ]
-    for seconds in _MERGED_S:
-        if seconds * SECOND_NS <= load.record.measured_ns:
-            yield list(_merged(load, q, seconds))
-
-
-def _merged(load: LoadDocument, q: float | None, seconds: int) -> Iterator[_Reading]:
-    log = load.record.log
-    step = max(1, round(seconds * 1e3 / log.interval_ms)) if log.interval_ms else 1
-    for first in range(0, len(log.at_ns), step):
-        times = histogram.merge(load.log_times[first : first + step])
-        last = min(first + step, len(log.at_ns)) - 1
-        middle_ns = (log.at_ns[first] + log.at_ns[last] + log.duration_ns[last]) / 2
-        carried = times.count and _carries(q, times.count)
-        ns = times.quantile_ns(1.0 if q is None else q) if carried else None
-        yield (load.record.warm_up_ns + middle_ns) / SECOND_NS, times.count, ns
-
-
-def _carries(q: float | None, count: int) -> bool:
-    return q is None or histogram.printable(q, count)
-
-
-def _gathered(series: contract.Series, column: Sequence[int]) -> Iterator[tuple[float, float, list[int]]]:
-    """Middle (s), length (s) and values of several intervals together; intervals cut off are left out."""
-    whole = [n for n, long_ns in enumerate(series.duration_ns) if long_ns * 2 >= series.interval_ms * 1e6]
-    step = _step(len(whole))
-    for first in range(0, len(whole), step):
-        rows = whole[first : first + step]
-        long_ns = sum(series.duration_ns[row] for row in rows)
-        ends_ns = series.at_ns[rows[-1]] + series.duration_ns[rows[-1]]
-        middle_s = (series.at_ns[rows[0]] + ends_ns) / 2 / SECOND_NS
-        yield middle_s, long_ns / SECOND_NS, [column[row] for row in rows]
-
-
-def _step(points: int) -> int:
-    return max(1, -(-points // INTERVALS_MAX))
-
-
-# The heights of charts in pixels: of times and outcomes, of what the server used, and of connections.
-HIGH_PX, MIDDLE_PX, LOW_PX = 220, 150, 80
+# The heights of charts in pixels: of times and requests, of what the server used, and of connections.
+HIGH_PX, MIDDLE_PX, LOW_PX = 200, 150, 80
 # The number of bars in the histogram of response times.
 BINS = 60
 # From the style sheet's palette, whose colours have the names of language families.
 BLUE, ORANGE, GREEN = (theme.FAMILIES[name] for name in ("go", "java", "javascript"))
-_RESPONSE = {"max": theme.MUTED, "p99": ORANGE, "p50": BLUE}
-_OUTCOMES = {"due": theme.MUTED, "ok": BLUE, "failed": ORANGE}
 _TIMES = {"response time": BLUE, "service time": GREEN, "lateness": ORANGE}
-_PROCESSES = {"server": BLUE, "engine": theme.MUTED}
-_CONNECTIONS = {"connections": BLUE}
 
 
-def response_over_time(load: LoadDocument, width_px: int) -> alt.TopLevelMixin | None:
-    """p50, p99 and the longest, on a logarithmic axis."""
-    rows = response_times(load)
-    return (
-        _over_time(load, rows, _RESPONSE, width_px, HIGH_PX, quantile_chart.time_axis(rows)) if rows else None
+def response_over_time(load: LoadDocument) -> Picture | None:
+    """Return the p50 as a line; p99 and the longest as steps over the stretch that they are of."""
+    fine = load_course.of_quantile(load, 0.5)
+    coarse = load_course.of_quantile(load, 0.99)
+    told = {each.part for each in coarse}
+    middle = _medians(fine)
+    stretches = [*coarse, *(each for each in fine if each.part not in told)]
+    drawn = [each for each in stretches if each.max_ns is not None]
+    if not any(middle) and not drawn:
+        return None
+    steps = [
+        Steps(
+            [Step(each.begin_s, each.end_s, ns, _title(name, ns, each)) for each, ns in known],
+            colour,
+            name,
+            dash,
+        )
+        for name, colour, dash, known in (
+            ("max", theme.MUTED, "2 2", [(each, each.max_ns) for each in drawn if each.max_ns is not None]),
+            ("p99", ORANGE, "", [(each, each.p99_ns) for each in drawn if each.p99_ns is not None]),
+        )
+        if known
+    ]
+    line = Line(middle, BLUE, "p50")
+    shown_ns = [point[1] for point in middle if point] + [step.y for each in steps for step in each.steps]
+    axis = scale.time_axis(quantile_lines.times_between(shown_ns))
+    named: list[Steps | Line] = [*steps, line]
+    keys = [ChartKey(each.name, each.colour, "line", each.dash) for each in named]
+    return _over_time(load, [*steps, line], axis, HIGH_PX, _says(steps), keys)
+
+
+def _medians(stretches: Sequence[Stretch]) -> Course:
+    """Return the line of the medians, which ends where there is none, and at each step of the load."""
+    course: Course = []
+    for before, each in pairwise([None, *stretches]):
+        assert each is not None
+        if before is not None and before.part != each.part:
+            course.append(None)
+        course.append((each.middle_s, each.p50_ns) if each.p50_ns is not None else None)
+    return course
+
+
+def _title(name: str, ns: float, of: Stretch) -> str:
+    begin, end = (f"{each:.4g}" for each in (of.begin_s, of.end_s))
+    return f"{name} {numerals.duration(ns)} of {of.count:,} answers, {begin} to {end} s"
+
+
+def _says(steps: Sequence[Steps]) -> str:
+    return "; ".join(
+        f"{each.name} {numerals.duration(min(step.y for step in each.steps))} to "
+        f"{numerals.duration(max(step.y for step in each.steps))}"
+        for each in steps
     )
 
 
-def outcomes_over_time(load: LoadDocument, width_px: int) -> alt.TopLevelMixin | None:
-    """Requests per second: answered ok, failed, and in open shapes how many came due."""
-    rows = outcomes(load)
-    return _over_time(load, rows, _OUTCOMES, width_px, HIGH_PX, _count_axis(rows)) if rows else None
+def requests_over_time(load: LoadDocument) -> Picture | None:
+    """Return requests per second: answered ok, failed, and in open shapes how many came due."""
+    series = load.record.series
+    lines = [
+        Line(course, colour, name, dash)
+        for name, colour, dash, column in (
+            ("due", theme.MUTED, "3 2", series.scheduled if load.record.spec.shape.kind == "open" else ()),
+            ("ok", BLUE, "", series.ok),
+            ("failed", ORANGE, "", series.failed if any(series.failed) else ()),
+        )
+        if column and any(course := load_course.per_second(load, column))
+    ]
+    return _lines(load, lines, "requests per second", HIGH_PX)
 
 
-def connections_over_time(load: LoadDocument, width_px: int) -> alt.TopLevelMixin | None:
-    """Open connections, where their number changed."""
-    rows = connections(load)
-    return _over_time(load, rows, _CONNECTIONS, width_px, LOW_PX, _count_axis(rows)) if rows else None
+def connections_over_time(load: LoadDocument) -> Picture | None:
+    """Return open connections, where their number changed."""
+    return _lines(load, _one("connections", BLUE, load_course.connections(load)), "open connections", LOW_PX)
 
 
-def quantiles(load: LoadDocument, width_px: int) -> alt.TopLevelMixin | None:
-    """Time over percentile, both axes logarithmic."""
+def quantiles(load: LoadDocument) -> Picture | None:
+    """Return time over percentile, both axes logarithmic."""
     stored = load.record.histograms
     kinds = zip(_TIMES, (stored.response_time, stored.service_time, stored.lateness), strict=True)
-    return quantile_chart.curves({name: times for name, times in kinds if times}, _TIMES, width_px)
+    return quantile_lines.lines({name: times for name, times in kinds if times}, _TIMES, beside="lateness")
 
 
-def spread(load: LoadDocument, width_px: int) -> alt.TopLevelMixin | None:
-    """The histogram of the response times."""
+def spread(load: LoadDocument) -> Picture | None:
+    """Return the histogram of the response times."""
     edges_ns, counts = load_figures.bins(load.response_times, BINS)
     if not counts:
         return None
-    ends = zip(edges_ns[:-1], edges_ns[1:], counts, strict=True)
-    rows = [{"from": low, "to": high, "floor": 0, "value": count} for low, high, count in ends if count]
-    x = theme.time_axis(alt.X, "from:Q", (edges_ns[0], edges_ns[-1]), grid=False, labelFlush=True)
-    drawn = alt.Chart(theme.rows(rows)).mark_bar(color=BLUE, binSpacing=0)
-    return theme.fitted(
-        drawn.encode(x=x, x2=alt.X2("to:Q"), y=_count_axis(rows), y2=alt.Y2("floor:Q")), width_px, HIGH_PX
-    )
+    bars = [
+        Area(
+            BLUE,
+            low,
+            high,
+            0,
+            count,
+            f"{numerals.duration(low)} to {numerals.duration(high)}: {numerals.count(count, 'answer')}",
+        )
+        for (low, high), count in zip(pairwise(edges_ns), counts, strict=True)
+        if count
+    ]
+    across = scale.time_axis(AxisScale(edges_ns[0], edges_ns[-1], log=True))
+    up = scale.count_axis(scale.from_zero(counts), "answers")
+    low_ns, high_ns = edges_ns[counts.index(max(counts))], edges_ns[counts.index(max(counts)) + 1]
+    says = f"most answers took {numerals.duration(low_ns)} to {numerals.duration(high_ns)}"
+    return picture(Graph(across, up, bars, HIGH_PX), says)
 
 
-def cpu_over_time(load: LoadDocument, width_px: int) -> alt.TopLevelMixin | None:
-    """Cores that the watched server kept busy, and the engine beside it."""
+def cpu_over_time(load: LoadDocument) -> Picture | None:
+    """Return the cores that the watched server kept busy, and the engine beside it."""
     probes = load.record.probes
     if probes.server is None:
         return None
-    rows = [*cpu("engine", probes.engine), *cpu("server", probes.server)]
-    return _over_time(load, rows, _PROCESSES, width_px, MIDDLE_PX, _count_axis(rows)) if rows else None
+    lines = [
+        *_one("engine", theme.MUTED, load_course.cpu(probes.engine)),
+        *_one("server", BLUE, load_course.cpu(probes.server)),
+    ]
+    return _lines(load, lines, "cores kept busy", MIDDLE_PX)
 
 
-def memory_over_time(load: LoadDocument, width_px: int) -> alt.TopLevelMixin | None:
-    """Memory of the watched server."""
+def memory_over_time(load: LoadDocument) -> Picture | None:
+    """Return the memory of the watched server."""
     watched = load.record.probes.server
-    rows = memory(watched) if watched else []
-    if not rows:
+    course = load_course.memory(watched) if watched else []
+    sizes = [point[1] for point in course if point]
+    if not sizes:
         return None
-    unit_bytes, unit = size_scale(max(row["value"] for row in rows))
-    scaled = [{**row, "value": row["value"] / unit_bytes} for row in rows]
-    return _over_time(load, scaled, _PROCESSES, width_px, MIDDLE_PX, _count_axis(scaled, unit))
+    axis = scale.size_axis(scale.from_zero(sizes))
+    says = f"at most {numerals.size(max(sizes))}"
+    return _over_time(load, _one("server", BLUE, course), axis, MIDDLE_PX, says)
 
 
-def time_by_stages(load: LoadDocument, width_px: int) -> alt.TopLevelMixin | None:
-    """The mean response time, a piece of it for each part."""
-    return time_chart.bars([("", load.stages)], width_px) if isinstance(load.stages, Budget) else None
+def time_by_stages(load: LoadDocument) -> Picture | None:
+    """Return the mean response time, a piece of it for each part."""
+    return time_rows.rows([("", load.stages)]) if isinstance(load.stages, Budget) else None
 
 
-CHARTS = (
-    Chart("time-by-stages", "Where the time goes", time_chart.ABOUT, time_by_stages),
-    Chart(
-        "response-time",
-        "Response time",
-        "The ok answers, by when they arrived; logarithmic. Each percentile is over intervals long enough "
-        "to carry it. The warm-up is shaded.",
-        response_over_time,
-    ),
-    Chart("requests", "Requests", "Per second, since the first instant.", outcomes_over_time),
+TIME_BY_STAGES = Chart("time-by-stages", "Where the time goes", time_rows.ABOUT, time_by_stages)
+RESPONSE_TIME = Chart(
+    "response-time",
+    "Response time",
+    "The ok answers, by when they arrived; logarithmic. p99 and max are those of the stretch over which they "
+    "are drawn. The warm-up is shaded.",
+    response_over_time,
+)
+REQUESTS = Chart("requests", "Requests", "Per second, since the first instant.", requests_over_time)
+# What is read by those who want to know more.
+OTHERS = (
     Chart("connections", "Connections", "Open at the end of an interval.", connections_over_time),
     Chart(
         "quantiles",
@@ -254,7 +192,7 @@ CHARTS = (
         half=True,
     ),
     Chart("histogram", "Histogram", "Ok answers by response time, logarithmic.", spread, half=True),
-    Chart("cpu", "CPU", "Cores kept busy, by the processes' own clocks.", cpu_over_time, half=True),
+    Chart("cpu", "CPU", "By the processes' own clocks.", cpu_over_time, half=True),
     Chart(
         "memory",
         "Memory",
@@ -263,29 +201,35 @@ CHARTS = (
         half=True,
     ),
 )
+CHARTS = (TIME_BY_STAGES, RESPONSE_TIME, REQUESTS, *OTHERS)
+
+
+def _one(name: str, colour: str, course: Course) -> list[Line]:
+    return [Line(course, colour, name)] if course else []
+
+
+def _lines(load: LoadDocument, lines: Sequence[Line], unit: str, height_px: int) -> Picture | None:
+    """Return lines over time on an axis from 0; None: there is none."""
+    values = {line.name: [point[1] for point in line.points if point] for line in lines}
+    if not lines:
+        return None
+    axis = scale.count_axis(scale.from_zero([each for of in values.values() for each in of]), unit)
+    says = "; ".join(f"{name} up to {numerals.significant(max(of))}" for name, of in values.items() if of)
+    keys = [ChartKey(line.name, line.colour, "line", line.dash) for line in lines] if len(lines) > 1 else []
+    return _over_time(load, lines, axis, height_px, says, keys)
 
 
 def _over_time(
     load: LoadDocument,
-    rows: Sequence[Row],
-    colours: Mapping[str, str],
-    width_px: int,
+    marks: Sequence[PlotMark],
+    y: ChartAxis,
     height_px: int,
-    y: alt.Y,
-) -> alt.TopLevelMixin:
+    says: str,
+    keys: Sequence[ChartKey] = (),
+) -> Picture:
+    """Return marks over the time since the first instant; the warm-up is shaded, steps have a line each."""
     warm_up_s = load.record.warm_up_ns / SECOND_NS
-    x = theme.seconds_axis(warm_up_s + load.measured_s, 8 if width_px > 700 else 4)
-    layers = [quantile_chart.lines(rows, colours).encode(x=x, y=y, detail=alt.Detail("run:N"))]
-    if warm_up_s:
-        shade = alt.Chart(theme.rows([{"s": 0, "end": warm_up_s}])).mark_rect(color=theme.SHADE)
-        layers.insert(0, shade.encode(x=x, x2=alt.X2("end:Q")))
-    begins = [{"s": warm_up_s + step.from_s} for step in load.steps[1:]]
-    if begins:
-        layers.insert(0, alt.Chart(theme.rows(begins)).mark_rule(color=theme.GRID).encode(x=x))
-    return theme.fitted(alt.layer(*layers), width_px, height_px)
-
-
-def _count_axis(rows: Sequence[Row], unit: str | None = None) -> alt.Y:
-    top = max((row["value"] for row in rows), default=0) * 1.08 or 1.0
-    axis = alt.Axis(tickCount=4, labelExpr=theme.PLAIN_LABEL)
-    return alt.Y("value:Q", title=unit, scale=alt.Scale(domain=[0, top], nice=False), axis=axis)
+    behind: list[PlotMark] = [Area(theme.SHADE, 0, warm_up_s)] if warm_up_s else []
+    behind += [Guide(theme.GRID, x=warm_up_s + step.from_s) for step in load.steps[1:]]
+    x = scale.seconds_axis(warm_up_s + load.measured_s)
+    return picture(Graph(x, y, [*behind, *marks], height_px, is_time=True), says, keys)

@@ -9,8 +9,8 @@ from crumple.load.report import load_figures
 from crumple.load.report import load_sentences as say
 from crumple.load.report.load_document import LoadDocument
 
-# The histogram is four lines high: with more, the summary would not fit on a screen.
-ROWS = 4
+# The histogram is three lines high: with more, the summary would not fit on a screen.
+ROWS = 3
 # Colours of the times up to the p99, and beyond it.
 BODY, TAIL = "cyan", "magenta"
 

@@ -3,11 +3,11 @@
 Figures come from `load_document`, words from `load_sentences`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from crumple.drawing import numerals
+from crumple.drawing.chart import Chart
 from crumple.drawing.report_parts import (
     Charts,
     Circumstances,
@@ -24,7 +24,6 @@ from crumple.drawing.report_parts import (
     Section,
     Span,
     Table,
-    Title,
     Tone,
     Words,
     again,
@@ -35,14 +34,12 @@ from crumple.drawing.report_parts import (
 )
 from crumple.drawing.terminal import shown
 from crumple.gate.condition import GLYPHS, TONES, for_page
-from crumple.load.report import load_plot, server_sentences
+from crumple.load.report import load_answer, load_charts, load_plot
 from crumple.load.report import load_sentences as say
 from crumple.load.report.load_document import LoadDocument
 from crumple.load.report.load_figures import QUANTILES, Spread
+from crumple.record.stages import Budget
 from crumple.words import answer_sentences as answers
-
-if TYPE_CHECKING:
-    from crumple.drawing.page import BoundChart
 
 # Which columns of a table are left out first if there is no room.
 _TIMES_LEFT_OUT = ("p75", "p90", "p99.9")
@@ -59,6 +56,9 @@ _STEP_QUANTILES = (0.5, 0.9, 0.99)
 _REQUEST_QUANTILES = (0.5, 0.99)
 # A screen has a line for each of the six most frequent unexpected answers; the page and the JSON have all.
 UNEXPECTED_MAX = 6
+# Of the figures those about the method, which a page folds with how it was measured; and the budget by
+# stages, which its picture shows.
+_FOLDED = ("time", "connections", "answers", "engine")
 ALL_HEADS = ("mean", *(say.quantile(q) for q in QUANTILES), "max")
 OF_REQUESTS = "Response times of the ok answers to each. Shares are of the requests that were sent."
 OF_STEPS = (
@@ -71,39 +71,45 @@ OF_ENDS = (
 
 def report(load: LoadDocument) -> Report:
     """Return the load as a report."""
-    spec = load.record.spec
+    by_time = isinstance(load.stages, Budget)
+    first = load_charts.TIME_BY_STAGES if by_time else load_charts.RESPONSE_TIME
+    answer = load_answer.of(load, _charts(load, first))
     return Report(
         verb="load",
-        title=load.asked,
+        title=f"{load.headline} – {load.asked}",
         head=[
-            Title([load.asked]),
-            Paragraph(say.shape(spec, load), "headline"),
-            Circumstances(say.circumstances(load.record)),
+            on_terminal(
+                Paragraph(say.shape(load.record.spec, load)),
+                Circumstances(say.circumstances(load.record)),
+                Notes([*notes(load)]),
+            ),
+            on_page(*_doubts(load)),
         ],
         sections=[
             Section(
-                [on_terminal(Notes([*notes(load)])), on_page(*_validity(load))],
-                heading="Validity",
-                name="validity",
-                is_spoken=True,
+                [on_terminal(*_times(load)), on_page(*_all_times(load))], heading="Figures", name="times"
             ),
-            Section([on_terminal(*_times(load)), on_page(*_all_times(load))], heading="Times", name="times"),
             Section([Plot(partial(load_plot.plot, load))]),
-            _facts(load),
+            _facts(load, load_answer.names(answer)),
             _requests(load),
-            Section([Charts(partial(_charts, load))], heading="Charts", name="charts", is_spoken=True),
+            _over_time(load, *([load_charts.RESPONSE_TIME] if by_time else [])),
             _steps(load),
-            _ends(load),
+            _more(load),
             again(load.command),
         ],
         engine_version=load.engine_version,
+        has_contents=True,
+        answer=answer,
+        circumstances=load.circumstances,
     )
 
 
+def _charts(load: LoadDocument, *charts: Chart[LoadDocument]) -> Charts:
+    return Charts(lambda: [chart.of(load) for chart in charts])
+
+
 def notes(load: LoadDocument, unexpected_max: int = UNEXPECTED_MAX, *, brief: bool = False) -> Iterator[Note]:
-    """Yield whether to trust the load, and what failed. `brief`: nothing of what does not change that."""
-    if overload := server_sentences.overload(load):
-        yield Note("!", phrase(overload, "bad", strong=True), "bad")
+    """Yield what makes it doubtful, and what failed. `brief`: nothing of what changes no figure."""
     is_valid, losses = load.validity.word == "valid", say.losses(load)
     tone: Tone = "bad" if load.is_lossy else "doubtful"
     unexpected = answers.lines(load.unexpected_ends, unexpected_max)
@@ -112,7 +118,7 @@ def notes(load: LoadDocument, unexpected_max: int = UNEXPECTED_MAX, *, brief: bo
         verdict = join(verdict, Span(f", {losses}", tone, strong=True))
     if len(unexpected) == 1:
         verdict = join(verdict, Span(f": {unexpected.pop()}", tone))
-    if not (brief and is_valid and not losses):
+    if losses or not is_valid:
         yield Note("✓" if is_valid else "✗", verdict, "good" if is_valid else "bad")
     yield from (Note("", problem, "bad") for problem in load.validity.problems)
     yield from (Note("", line, tone) for line in unexpected)
@@ -121,16 +127,9 @@ def notes(load: LoadDocument, unexpected_max: int = UNEXPECTED_MAX, *, brief: bo
     yield from (Note(GLYPHS[each.state], each.sentence, TONES[each.state]) for each in load.fail_if)
 
 
-def _validity(load: LoadDocument) -> Iterator[Part]:
-    """Yield the same for a page, with request and answer of each unexpected end."""
-    if overload := server_sentences.overload(load):
-        yield Paragraph(overload, "problem")
-    is_valid, losses = load.validity.word == "valid", say.losses(load)
-    badge = Span(say.validity(load), "good" if is_valid else "bad", form="badge")
-    said: list[Words | Span] = (
-        [" ", Span(losses, "bad" if load.is_lossy else "doubtful", strong=True)] if losses else []
-    )
-    yield Paragraph(join(badge, *said))
+def _doubts(load: LoadDocument) -> Iterator[Part]:
+    """Yield for a page what makes it doubtful, with request and answer of each unexpected end."""
+    yield for_page(load.fail_if)
     yield from (Paragraph(problem, "problem") for problem in load.validity.problems)
     for end in load.unexpected_ends:
         came = answers.came_lines(end.first) if end.first else []
@@ -142,9 +141,6 @@ def _validity(load: LoadDocument) -> Iterator[Part]:
             else Paragraph(line)
         )
     yield from (Paragraph(warning, "caution") for warning in say.warnings(load))
-    yield for_page(load.fail_if)
-    if say.local(load.record.spec):
-        yield Paragraph(say.LOOPBACK, "caution")
 
 
 def _times(load: LoadDocument) -> Iterator[Part]:
@@ -179,18 +175,25 @@ def _rows(load: LoadDocument) -> tuple[str, ...]:
 
 
 def _all_times(load: LoadDocument) -> Iterator[Part]:
-    """Yield the times that a page shows: of everything that was counted."""
-    named = [(*say.SPREADS[name], load.times[name]) for name in say.SPREADS if name in load.times]
-    counted = [row for row in named if row[2].count]
-    yield _page_table(
-        "",
-        [_below(name[:1].upper() + name[1:], about) for name, about, _ in counted],
+    """Yield the times that a page shows: those of a terminal, and folded everything that was counted."""
+    counted = [name for name in say.SPREADS if name in load.times and load.times[name].count]
+    first = [name for name in counted if name in _rows(load)]
+    yield _table_of(load, first)
+    if others := [name for name in counted if name not in first]:
+        explained = f"{say.OPEN} " if load.record.spec.shape.kind == "open" else ""
+        note = f"{explained}A quantile q is shown where there are 10/(1−q) samples or more."
+        yield Fold("Other times", [_table_of(load, others), Paragraph(note, "note")])
+
+
+def _table_of(load: LoadDocument, names: Sequence[str]) -> Table:
+    said, spreads = [say.SPREADS[name] for name in names], [load.times[name] for name in names]
+    return _page_table(
+        "Time",
+        [_below(name[:1].upper() + name[1:], about) for name, about in said],
         ["count"],
-        [[f"{spread.count:,}"] for *_, spread in counted],
-        [spread for *_, spread in counted],
+        [[f"{spread.count:,}"] for spread in spreads],
+        spreads,
     )
-    explained = f"{say.OPEN} " if load.record.spec.shape.kind == "open" else ""
-    yield Paragraph(f"{explained}A quantile q is shown where there are 10/(1−q) samples or more.", "note")
 
 
 def _page_table(
@@ -220,10 +223,12 @@ def _below(name: str, about: str) -> Words:
     return join(name, Span(about, form="below")) if about else name
 
 
-def _facts(load: LoadDocument) -> Section:
-    facts = say.facts(load)
-    parts = [on_terminal(Facts([("requests", say.requests(load.record)), *facts])), on_page(Facts(facts))]
-    return Section(parts, heading="Throughput and costs", name="facts", is_spoken=True)
+def _facts(load: LoadDocument, said: Collection[str]) -> Section:
+    """Return the other figures. `said`: the names of those that the answer says."""
+    facts = [row for row in say.facts(load) if row[0] not in said]
+    first = [row for row in facts if row[0] not in _FOLDED]
+    parts = [on_terminal(Facts([("requests", say.requests(load.record)), *facts])), on_page(Facts(first))]
+    return Section(parts, name="facts")
 
 
 def _requests(load: LoadDocument) -> Section:
@@ -298,19 +303,41 @@ def _steps(load: LoadDocument) -> Section:
     )
 
 
-def _ends(load: LoadDocument) -> Section:
-    """Return how every request ended, for a page."""
+def _over_time(load: LoadDocument, *charts: Chart[LoadDocument]) -> Section:
+    """Return charts over time; that of requests is among them where the server does not keep up."""
+    shown = [*charts, *([load_charts.REQUESTS] if _falls_behind(load) else [])]
+    parts = [_charts(load, *shown)] if shown else []
+    return Section(parts, heading="Over time", name="charts", is_spoken=True)
+
+
+def _falls_behind(load: LoadDocument) -> bool:
+    return load.overload is not None or load.lost is not None
+
+
+def _more(load: LoadDocument) -> Section:
+    """Return for a page what few readers need, folded: the method, how every request ended, charts."""
     ends = [
         (name, f"{number:,} {numerals.share(number / load.scheduled)}")
         for name, number in load.outcomes.as_dict().items()
         if number and name != "ok"
     ]
-    parts = (Paragraph(say.requests(load.record)), Paragraph(OF_ENDS, "note"), Facts(ends))
-    return Section([on_page(*parts)], heading="Every request, once", name="requests")
+    how = [
+        ("load", say.shape(load.record.spec, load)),
+        ("length", say.circumstances(load.record)[0]),
+        ("seed", str(load.record.spec.seed)),
+        *(row for row in say.facts(load) if row[0] in _FOLDED),
+    ]
+    local = [Paragraph(say.LOOPBACK, "note")] if say.local(load.record.spec) else []
+    every: list[Part] = [Paragraph(say.requests(load.record)), Paragraph(OF_ENDS, "note"), Facts(ends)]
+    charts = [*([] if _falls_behind(load) else [load_charts.REQUESTS]), *load_charts.OTHERS]
+    others = [each for each in charts if each.draw(load) is not None]
+    parts = [
+        Fold("How it was measured", [Facts(how), *local]),
+        Fold("Every request, once", every),
+        *([Fold(f"Charts: {_titles(others)}", [_charts(load, *others)])] if others else []),
+    ]
+    return Section([on_page(*parts)], heading="More", name="more")
 
 
-def _charts(load: LoadDocument) -> list["BoundChart"]:
-    # Imported here because charts take a second to import, and only the page has them.
-    from crumple.load.report.load_charts import CHARTS
-
-    return [chart.of(load) for chart in CHARTS]
+def _titles(charts: Sequence[Chart[LoadDocument]]) -> str:
+    return ", ".join(each.title if each.title.isupper() else each.title.lower() for each in charts)
