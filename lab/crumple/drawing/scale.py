@@ -132,13 +132,13 @@ def ratio_axis(scale: AxisScale, title: str = "", most: int = 7) -> ChartAxis:
     coarse = [10.0**power * step for power in range(-3, 4) for step in _ROUND]
     for ticks in (fine, (0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.5, 2), coarse, [10.0**p for p in range(-3, 4)]):
         inside = [at for at in ticks if scale.has(at)]
-        covers = inside and (ticks[0] <= scale.low or ticks[-1] >= scale.high or ticks is coarse)
-        if covers and len(inside) <= most and scale.high <= ticks[-1] and scale.low >= ticks[0]:
-            return ChartAxis(scale, [AxisTick(at, f"{at:g}") for at in inside], title)
+        if 2 <= len(inside) <= most and ticks[0] <= scale.low and scale.high <= ticks[-1]:
+            return ChartAxis(scale, [AxisTick(at, short(at)) for at in inside], title)
     inside = [at for at in coarse if scale.has(at)]
-    return ChartAxis(
-        scale, [AxisTick(at, f"{at:g}") for at in inside[:: math.ceil(len(inside) / most) or 1]], title
-    )
+    inside = inside[:: math.ceil(len(inside) / most) or 1]
+    if len(inside) < 2:
+        inside = round_ticks(scale.low, scale.high, most)
+    return ChartAxis(scale, [AxisTick(at, short(at)) for at in inside], title)
 
 
 def duration(ns: float) -> str:
