@@ -3,11 +3,8 @@
 import json
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-from rich.text import Text
 
 from crumple.commands import output
 from crumple.commands.project_files import Project
@@ -17,7 +14,7 @@ from crumple.errors import NotFound, NotStored, UsageError
 from crumple.load import flag_files
 from crumple.parsing import did_you_mean
 from crumple.record.metrics import METRICS
-from crumple.results import compare_report, comparing, result_store, selection
+from crumple.results import compare_answer, compare_report, comparing, result_store, selection
 from crumple.results.comparing import ResultComparison
 from crumple.results.selection import StoredEntry
 
@@ -31,6 +28,11 @@ class Shown:
     format_: str = "text"
     out: Path | None = None
     open_it: bool = False
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether the terminal shows it, with its answer."""
+        return self.format_ == "text" and self.out is None
 
 
 def runs(
@@ -67,15 +69,14 @@ def runs(
             _show(compared, shown)
     except NotStored as error:
         raise UsageError(error.message, error.remedy) from None
-    return _code(compared, must_see, change_to_see)
+    if (why := compare_answer.why_undecided(compared)) and not shown.is_printed:
+        output.say(why)
+    return 3 if why else _code(compared, must_see, change_to_see)
 
 
 def _code(compared: ResultComparison, must_see: str | None, change_to_see: float) -> int:
     if compared.comparison.slower:
         return 1
-    if why := compare_report.why_undecided(compared):
-        output.say(why)
-        return 3
     differences = compared.comparison.differences
     blind = [each for each in differences if each.visible and each.visible > change_to_see]
     if blind:
@@ -120,7 +121,7 @@ def _sides(
 
 
 def _show(compared: ResultComparison, shown: Shown) -> None:
-    if shown.format_ == "text" and shown.out is None:
+    if shown.is_printed:
         _print(compared)
         return
     if shown.format_ == "html":
@@ -152,14 +153,6 @@ def _page(compared: ResultComparison, shown: Shown) -> None:
 
 
 def _print(compared: ResultComparison) -> None:
-    found = compared.comparison
-    for caution in found.cautions:
+    for caution in compared.comparison.cautions:
         output.say(f"caution: {caution}")
-    rows: list[Sequence[str | Text]] = []
-    for each in found.differences:
-        rows.append((*compare_report.row(each)[:-1], report_text.rich_text(compare_report.change_of(each))))
-    of_one = ("experiment",) if len({row[0] for row in rows}) == 1 else ()
-    output.as_table(compare_report.HEADINGS, rows, ("seen above", *of_one), ("after ÷ before", "change"))
-    lines = (*compare_report.reasons(found.differences), *compare_report.verdicts(compared))
-    for line in (*lines, compare_report.summary(found)):
-        output.facts.print(Text(line))
+    output.drawn(report_text.text(compare_report.report(compared)))

@@ -8,31 +8,36 @@ from typing import TYPE_CHECKING, Literal, cast
 from crumple.documents.parts_of_documents import IntervalData, finite
 from crumple.drawing import numerals
 from crumple.drawing.report_parts import (
+    FILES,
     Charts,
     Column,
     Note,
     Notes,
+    Only,
     Paragraph,
     Phrase,
     Report,
     Section,
     Table,
-    Title,
     Tone,
-    on_page,
+    on_terminal,
     phrase,
 )
-from crumple.results.comparing import VERSUS, ResultComparison
+from crumple.results import compare_answer
+from crumple.results.comparing import ResultComparison
 from crumple.results.printed_documents import ChangedVerdict, ComparedKind, CompareDocument, DifferenceData
 from crumple.run.report.run_sentences import difference as change
 from crumple.verdict import comparison, verdict_sentences
-from crumple.verdict.comparison import ANOTHER, ChangeWord, Comparison, Difference
+from crumple.verdict.comparison import ChangeWord, Comparison, Difference
 
 if TYPE_CHECKING:
     from crumple.drawing.page import BoundChart
 
-HEADINGS = ("experiment", "server", "metric", "after ÷ before", "seen above", "change")
-NUMBERS = ("after ÷ before", "seen above")
+# What the experiment of a place is called where there is none.
+UNNAMED = ("load", "find", "versus")
+NUMBERS = ("before", "after", "after ÷ before", "seen above")
+# A ratio with its interval tells more than both values.
+LEFT_OUT_FIRST = ("seen above", "before", "after", "experiment")
 SEEN_ABOVE = '"seen above": a change of more than that would have been seen in four cases of five.'
 # The version of the JSON of a comparison, by which a reader knows its fields.
 VERSION: Literal[3] = 3
@@ -42,11 +47,6 @@ TONES: Mapping[ChangeWord, Tone] = {
     "as before": "dim",
     "not known": "doubtful",
 }
-
-
-def row(each: Difference) -> tuple[str, ...]:
-    """Return the cells of a row, in the order of HEADINGS."""
-    return each.experiment, each.server, each.metric, ratio(each), visible(each), each.change
 
 
 def change_of(difference: Difference) -> Phrase:
@@ -76,30 +76,12 @@ def visible(difference: Difference) -> str:
 
 def reasons(differences: Sequence[Difference]) -> list[str]:
     """Return a line for each reason other than chance, with all metrics of a server that it applies to."""
-    metrics: dict[tuple[str, str, str], list[str]] = {}
+    metrics: dict[tuple[str, str], list[str]] = {}
     for each in differences:
         if each.reason not in (comparison.WITHIN_CHANCE, comparison.BEYOND_CHANCE):
-            metrics.setdefault((each.experiment, each.server, each.reason), []).append(each.metric)
-    return [
-        f"{server} in {experiment}, {', '.join(names)}: {reason}"
-        for (experiment, server, reason), names in metrics.items()
-    ]
-
-
-def summary(compared: Comparison) -> str:
-    """Return how many figures are slower, faster and not known, and what would have been seen."""
-    faster = sum(each.change == "faster" for each in compared.differences)
-    unknown = sum(each.change == "not known" for each in compared.differences)
-    parts = [f"{len(compared.slower)} slower", f"{faster} faster"]
-    if unknown:
-        parts.append(f"{unknown} not known")
-    said = f"Of {numerals.count(len(compared.differences), 'figure')}: {', '.join(parts)}."
-    known = [each.visible for each in compared.differences if each.visible is not None]
-    seen = [found for found in known if math.isfinite(found)]
-    if not seen:
-        return said
-    span = f"{change(min(seen))} to {change(max(seen))}"
-    return f"{said} Changes above {span}, by figure, would have been seen in four runs of five."
+            of = f"{each.server} in {each.experiment}" if each.experiment not in UNNAMED else each.server
+            metrics.setdefault((of, each.reason), []).append(compare_answer.name(each))
+    return [f"{of}, {', '.join(names)}: {reason}" for (of, reason), names in metrics.items()]
 
 
 def verdicts(compared: ResultComparison) -> list[str]:
@@ -107,26 +89,6 @@ def verdicts(compared: ResultComparison) -> list[str]:
     found = compared.comparison.verdicts
     changed = [f"{claim}: {was} → {now}" for claim, (was, now) in found.items()]
     return changed or (["No verdict changed."] if compared.kind == "run" else [])
-
-
-def why_undecided(compared: ResultComparison) -> str:
-    """Return why nothing was judged, and what would decide it; empty if something was."""
-    found = compared.comparison
-    if any(each.change != "not known" for each in found.differences):
-        return ""
-    if found.other_machine and any(each.reason == ANOTHER for each in found.differences):
-        how = "; ".join(found.other_machine)
-        return (
-            f"nothing was judged: the machine is another ({how}); measure both on one machine, or say "
-            "--any-machine"
-        )
-    if not found.differences:
-        return "nothing could be compared: no server has figures of the same experiment in both runs"
-    if compared.kind == "run":
-        # A ratio of which only a bound is known is not judged, and is compared.
-        bound = any(each.limit for each in found.differences)
-        return "" if bound else f"nothing could be compared: {found.differences[0].reason}"
-    return f"nothing was judged: {found.differences[0].reason}; {VERSUS}"
 
 
 def document(compared: ResultComparison) -> CompareDocument:
@@ -138,13 +100,14 @@ def document(compared: ResultComparison) -> CompareDocument:
         compared=cast(ComparedKind, compared.kind),
         before=found.before,
         after=found.after,
+        measured=tuple(compared.measured),
         slower=len(found.slower),
         differences=tuple(map(_entry, found.differences)),
         verdicts_changed={
             claim: ChangedVerdict(before=was, after=now) for claim, (was, now) in found.verdicts.items()
         },
         other_machine=found.other_machine,
-        undecided=why_undecided(compared) or None,
+        undecided=compare_answer.why_undecided(compared) or None,
         cautions=found.cautions,
     )
 
@@ -159,7 +122,7 @@ def restored(document: CompareDocument) -> ResultComparison:
         cautions=document.cautions,
         other_machine=document.other_machine,
     )
-    return ResultComparison(document.compared, found)
+    return ResultComparison(document.compared, found, measured=document.measured)
 
 
 def _difference(each: DifferenceData) -> Difference:
@@ -172,6 +135,8 @@ def _difference(each: DifferenceData) -> Difference:
         change=each.change,
         reason=each.reason,
         limit=each.limit or "",
+        was=each.was,
+        now=each.now,
     )
 
 
@@ -180,6 +145,8 @@ def _entry(each: Difference) -> DifferenceData:
         experiment=each.experiment,
         server=each.server,
         metric=each.metric,
+        was=each.was,
+        now=each.now,
         ratio=IntervalData.of(each.ratio),
         visible=finite(each.visible),
         limit=each.limit or None,
@@ -189,40 +156,55 @@ def _entry(each: Difference) -> DifferenceData:
 
 
 def report(compared: ResultComparison) -> Report:
-    """Return the comparison as a report, for a page or for Markdown."""
+    """Return the comparison as a report."""
     found = compared.comparison
-    between = f"{found.before} → {found.after}"
-    why = why_undecided(compared)
-    notes = (*reasons(found.differences), *verdicts(compared))
+    # A reason that nothing was judged for is part of the answer.
+    why = compare_answer.why_undecided(compared)
+    own = [each for each in found.differences if not why or each.reason not in why]
+    notes = [*reasons(own), *verdicts(compared)]
     return Report(
         verb="compare",
-        title=between,
-        head=[
-            Title([between]),
-            Paragraph(summary(found), "headline"),
-            Notes([Note("caution:", caution, "doubtful") for caution in found.cautions]),
-            *([Paragraph(why, "problem")] if why else []),
-        ],
+        title=compare_answer.title(compared),
+        head=[Only(FILES, [Notes([Note("caution:", caution, "doubtful") for caution in found.cautions])])],
         sections=[
             Section(
-                [_table(found.differences), *(Paragraph(line, "note") for line in (*notes, SEEN_ABOVE))],
+                [
+                    _table(compared),
+                    on_terminal(*map(Paragraph, notes)),
+                    Only(FILES, [Paragraph(line, "note") for line in (*notes, SEEN_ABOVE)]),
+                ],
                 heading="What changed",
                 name="differences",
-            ),
-            Section(
-                [on_page(Charts(partial(_charts, compared)))], heading="Charts", name="charts", is_spoken=True
-            ),
+            )
         ],
+        answer=compare_answer.of(compared, Charts(partial(_charts, compared))),
+        circumstances=compared.measured,
     )
 
 
-def _table(differences: Sequence[Difference]) -> Table:
-    rows = [row(each) for each in differences]
+def _table(compared: ResultComparison) -> Table:
+    every = compared.comparison.differences
+    places = (
+        {}
+        if compare_answer.only_subject(compared)
+        else {
+            "experiment": [each.experiment for each in every],
+            "server": [each.server for each in every],
+        }
+    )
+    cells = {
+        **places,
+        "figure": [compare_answer.name(each) for each in every],
+        "before": [compare_answer.value(compared, each, each.was) for each in every],
+        "after": [compare_answer.value(compared, each, each.now) for each in every],
+        "after ÷ before": [*map(ratio, every)],
+        "seen above": [*map(visible, every)],
+    }
     columns = [
-        Column(heading, [cells[at] for cells in rows], right=heading in NUMBERS)
-        for at, heading in enumerate(HEADINGS[:-1])
+        Column(name, column, right=name in NUMBERS, whole=name in NUMBERS) for name, column in cells.items()
     ]
-    return Table([*columns, Column(HEADINGS[-1], [*map(change_of, differences)])], is_named=False)
+    change = Column("change", [*map(change_of, every)], whole=True)
+    return Table([*columns, change], is_named=False, left_out_first=LEFT_OUT_FIRST)
 
 
 def _charts(compared: ResultComparison) -> list["BoundChart"]:

@@ -7,6 +7,7 @@ to the next with nothing changed is then part of the comparison.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from crumple.contract import RequestSpec, TrialSpec
@@ -28,10 +29,11 @@ from crumple.verdict import comparison, points, sides
 from crumple.verdict.comparison import JUDGED, Comparison
 from crumple.verdict.points import BreakingPoint
 from crumple.verdict.sides import Place, Quantiles, Side
+from crumple.words import circumstances
 
 # How many points a curve of response times has, at equal ratios of the share beyond them.
 CURVE_POINTS = 60
-VERSUS = "compare several results of each, or measure both in turns with crumple versus"
+VERSUS = "compare several results of each, or measure both versions in turns: crumple versus URL URL"
 # What the user compares, if no metric is named, where CPU time is all that can be judged.
 ON_ANOTHER = (*JUDGED, "cpu_per_request")
 # Field of a request → what a reader calls it. The path is part of the URL if there is one request.
@@ -59,6 +61,8 @@ class ResultComparison:
     """(experiment, server) → response times by quantile of each unit before, and after."""
     searches: tuple[Sequence[BreakingPoint], Sequence[BreakingPoint]] = ((), ())
     """The searches before, and after."""
+    measured: Sequence[str] = ()
+    """When each side was measured, and on which machine."""
 
 
 def compare(
@@ -69,6 +73,26 @@ def compare(
     any_machine: bool = False,
 ) -> ResultComparison:
     """Compare results of one kind. Raises UsageError for results of two kinds, and NotStored."""
+    found = _compare(before, after, metrics, any_machine)
+    return replace(found, measured=_measured(before[-1], after[-1]))
+
+
+def _measured(before: StoredEntry, after: StoredEntry) -> list[str]:
+    """Return when the last result of each side was measured, and on which machine."""
+    where = [circumstances.where(machine_of(each)) for each in (before, after)]
+    when = [f"{each.name}: {circumstances.when(_began(each))}" for each in (before, after)]
+    if where[0] == where[1]:
+        return [*when, *where[0]]
+    return [", ".join([said, *place]) for said, place in zip(when, where, strict=True)]
+
+
+def _began(entry: StoredEntry) -> float:
+    return datetime.fromisoformat(str(entry.document["began"])).timestamp()
+
+
+def _compare(
+    before: Sequence[StoredEntry], after: Sequence[StoredEntry], metrics: Sequence[str], any_machine: bool
+) -> ResultComparison:
     kinds = {kind_of(each) for each in (*before, *after)}
     if len(kinds) > 1:
         raise UsageError(f"results of {' and '.join(sorted(kinds))} cannot be compared", "name two of a kind")

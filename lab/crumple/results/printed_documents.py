@@ -17,6 +17,10 @@ class DifferenceData(Lenient):
     experiment: str
     server: str
     metric: str
+    was: float | None
+    """The figure before, in the unit of the metric; null: nothing counts."""
+    now: float | None
+    """The figure after."""
     ratio: IntervalData | None
     """With the interval that it is judged by."""
     visible: float | None
@@ -47,6 +51,8 @@ class CompareDocument(Lenient):
     """The earlier result, or how many there are up to the last one."""
     after: str
     """The later one."""
+    measured: tuple[str, ...]
+    """When each was measured, and on which machine."""
     slower: int
     """How many figures became slower beyond chance."""
     differences: tuple[DifferenceData, ...]

@@ -7,6 +7,7 @@ machine between the two counts as a change of the servers; `cautions` names what
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import geometric_mean
 from typing import Any, Literal
 
 from crumple.record import failures
@@ -57,6 +58,10 @@ class Difference:
     """A clause, why the change has its name."""
     limit: Limit = ""
     """The ratio is only a bound if the engine was the limit of some starts after ("at least") or before."""
+    was: float | None = None
+    """The figure before, as the geometric mean of what counts; None: nothing does, or one is 0."""
+    now: float | None = None
+    """The figure after."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,7 @@ def compare(
     return Comparison(
         before=before.run,
         after=after.run,
-        differences=tuple(_name_changes(found)),
+        differences=tuple(_with_values(each, before, after) for each in _name_changes(found)),
         verdicts={
             claim: (was, after.answers[claim])
             for claim, was in before.answers.items()
@@ -113,6 +118,16 @@ def compare(
         cautions=tuple(_cautions(before, after)),
         other_machine=tuple(other.values()),
     )
+
+
+def _with_values(each: Difference, before: Side, after: Side) -> Difference:
+    key = (each.experiment, each.server, False)
+    was, now = (_middle(side.values.get(key, {}).get(each.metric, ())) for side in (before, after))
+    return replace(each, was=was, now=now)
+
+
+def _middle(values: Sequence[float]) -> float | None:
+    return geometric_mean(values) if values and min(values) > 0 else None
 
 
 def machine_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, str]:

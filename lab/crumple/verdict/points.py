@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
@@ -49,7 +49,7 @@ def compare(
     return Comparison(
         before=_side_name(before),
         after=_side_name(after),
-        differences=(found,),
+        differences=(replace(found, was=middle(before), now=middle(after)),),
         verdicts={},
         cautions=tuple(_cautions(before, after, list(other.values()))),
         other_machine=tuple(other.values()),

@@ -274,7 +274,13 @@ def test_the_command_prints_the_slower_server_and_exits_with_1(
     kept.write_text(json.dumps(document()))
     now.write_text(json.dumps(document(2.0)))
     assert command.runs(str(kept), str(kept), ["throughput"], False) == 0
-    assert "0 slower, 0 faster" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "Within chance: " in said and "Slower: " not in said and "Faster: " not in said
+    assert command.runs(str(kept), str(now), ["throughput"], False) == 1
+    told = " ".join(capsys.readouterr().out.split())
+    assert re.search(
+        r"Slower: node-http throughput [\d,]+ /s → [\d,]+ /s \(2\.\d+ times, 1\.\d+ – 2\.\d+\)", told
+    ), told
     assert command.runs(str(kept), str(now), ["throughput"], True) == 1
     said = json.loads(capsys.readouterr().out)
     slower = [each for each in said["differences"] if each["change"] == "slower"]
@@ -290,7 +296,7 @@ def test_a_change_that_could_have_been_missed_exits_with_3(
     kept = tmp_path / "baseline.json"
     kept.write_text(json.dumps(document()))
     assert command.runs(str(kept), str(kept), ["throughput"], False, "300%") == 0
-    assert "would have been seen in four runs of five" in capsys.readouterr().out
+    assert "would have been seen in four cases of five" in " ".join(capsys.readouterr().out.split())
     assert command.runs(str(kept), str(kept), ["throughput"], False, "0.1%") == 3
     assert "a change of 0.1% could have been missed in" in capsys.readouterr().err
     for nonsense in ("10", "-1%", "0%", "fast"):
@@ -354,7 +360,7 @@ def test_cautions_are_printed_before_the_table(tmp_path: Path, monkeypatch: pyte
     now.write_text(json.dumps(document() | {"scale": "full"}))
     said: list[str] = []
     monkeypatch.setattr(command.output, "say", lambda line: said.append(line))
-    monkeypatch.setattr(command.output, "as_table", lambda *_, **__: said.append("the table"))
+    monkeypatch.setattr(command.output, "drawn", lambda _: said.append("the table"))
     command.runs(str(kept), str(now), ["throughput"], False)
     assert said[:2] == ["caution: one run is of scale quick, the other of full", "the table"]
 
@@ -368,8 +374,8 @@ def test_no_name_is_broken_at_80_columns(
     command.runs(str(kept), str(kept), [], False)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
-    assert "node-express-cluster in separate, throughput, response_p50, response_p99: more" in " ".join(lines)
-    for name in (*synthetic_run.SERVERS, "throughput", "response_p50", "experiment"):
+    assert "node-express-cluster in separate, throughput, median, p99: more" in " ".join(lines)
+    for name in (*synthetic_run.SERVERS, "throughput", "median", "experiment"):
         assert any(name in line.split() for line in lines)
     row = r" node-http +throughput +1\.\d+ \[0\.\d+–1\.\d+\] .*as before$"
     assert any(re.search(row, line) for line in lines)
@@ -396,7 +402,9 @@ def test_runs_that_cannot_be_compared_exit_with_3(tmp_path: Path, capsys: pytest
     kept.write_text(json.dumps(document()))
     other.write_text(json.dumps(document() | {"trials": []}))
     assert command.runs(str(kept), str(other), [], False) == 3
-    assert "nothing could be compared" in capsys.readouterr().err
+    assert "Nothing could be compared." in capsys.readouterr().out
+    assert command.runs(str(kept), str(other), [], True) == 3
+    assert "nothing could be compared: no server has figures" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["{}", "[]", "3", "no json"])

@@ -45,10 +45,14 @@ def test_two_single_loads_show_their_ratio_and_decide_nothing(call: Call) -> Non
     load("b", 1.5)
     code, out, err = call("a", "b")
     assert code == 3
-    assert re.search(r"throughput +0\.667 +– +not known", out), out
-    assert "a single load each does not tell by how much loads differ with nothing changed" in out
-    assert "nothing was judged" in err and "compare several results of each, or" in err
-    assert "crumple versus" in err
+    assert re.search(r"throughput +10,000 /s +6,670 /s +0\.667 +– +not known", out), out
+    *_, answer, why, last = out.splitlines()
+    assert answer.startswith("Not judged: throughput 10,000 /s → 6,670 /s, median 4.50 ms → 6.00 ms, p99 13")
+    said = f"{why} {last}"
+    assert "a single load each does not tell by how much loads differ with nothing changed" in said
+    assert out.count("a single load each") == 1 and "compare several results of each, or" in said
+    assert said.endswith("in turns: crumple versus URL URL") and "nothing was judged" not in err
+    assert "nothing was judged" in call("a", "b", "--json")[2]
 
 
 def several(prefix: str, factors: list[float]) -> str:

@@ -149,7 +149,7 @@ def test_the_page_of_a_comparison_says_what_it_holds(call: Call, tmp_path: Path)
     document = json.loads(call(*asked, "--json")[1])
     assert json.loads(call("show", str(page), "--json")[1]) == document
     code, out, _ = call("show", str(page))
-    assert code == 0 and "a → b" in out and "0.667" in out and "not known" in out
+    assert code == 0 and "What changed from a to b?" in out and "0.667" in out and "not known" in out
     assert "a.html" not in crumple.open(str(page)).headline
 
 
