@@ -3,17 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
 
-from crumple.drawing import page
 from crumple.drawing.chart import BoundChart, Chart
+from crumple.drawing.plot import Picture
 from crumple.run.report import bars, canary_chart, curves, ramp_chart, why
 from crumple.run.report.view import ExperimentView, RunView
 from crumple.study.study_load import RampShape
-from crumple.words import time_chart
-
-if TYPE_CHECKING:
-    import altair as alt
+from crumple.words import time_rows
 
 
 @dataclass(frozen=True)
@@ -24,20 +20,10 @@ class ChartKind(Chart[ExperimentView]):
     """Which experiments have it."""
 
 
-class TimeKind(ChartKind):
-    """The chart of budgets, which Altair draws until it is replaced."""
-
-    def of(self, subject: ExperimentView, of: str = "") -> BoundChart:
-        """Return the chart of one experiment."""
-        old = page.Chart(self.name, self.title, self.caption, where_the_time_goes)
-        stem = f"{of}-{self.name}"
-        return cast(BoundChart, page.BoundChart(self.title, self.caption, stem, lambda: old.on_page(subject)))
-
-
-def where_the_time_goes(experiment: ExperimentView, width_px: int) -> "alt.TopLevelMixin | None":
+def where_the_time_goes(experiment: ExperimentView) -> Picture | None:
     """Draw the mean response time of each server, divided; None if that of none is known."""
     found = [(each.server.name, each.time) for each in why.servers(experiment) if each.time is not None]
-    return time_chart.bars(found, width_px)
+    return time_rows.rows(found)
 
 
 def is_ramp(experiment: ExperimentView) -> bool:
@@ -82,11 +68,11 @@ KINDS = (
         f"It ends where its samples no longer carry the percentile. {MANY}",
         curves.response_time,
     ),
-    TimeKind(
+    ChartKind(
         "time",
         "Where the time goes",
-        f"{time_chart.ABOUT} Means over the starts that count.",
-        lambda experiment: None,
+        f"{time_rows.ABOUT} Means over the starts that count.",
+        where_the_time_goes,
         where=why.has_time,
     ),
     ChartKind("cpu", "CPU per request", "User space in full colour, kernel pale.", bars.cpu, half=True),
@@ -129,7 +115,7 @@ def write(view: RunView, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for chart in of_run(view):
-        if type(chart) is BoundChart and (drawn := chart.file()):
+        if drawn := chart.file():
             files.append(folder / f"{chart.file_stem}.svg")
             files[-1].write_text(drawn, encoding="utf-8")
     return files
