@@ -120,8 +120,6 @@ class Graph:
     height_px: float = PLOT_PX
     right_px: float = 0
     """The room for labels behind the right edge."""
-    left_px: float = 0
-    """The least room for labels of y, by which graphs below each other have the same axis of x."""
     is_time: bool = False
     """Whether x is time, so that a ruler may be moved along it."""
 
@@ -207,7 +205,7 @@ class ChartKey:
 
     label: str
     colour: str
-    form: Literal["bar", "line", "dot", "ring", "diamond", "cross", "dashed", "tick"] = "bar"
+    form: Literal["bar", "line", "dot", "ring", "diamond", "cross", "dashed"] = "bar"
     dash: str = ""
     narrow_only: bool = False
     """Whether a wide screen has the name at the line instead."""

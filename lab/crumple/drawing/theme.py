@@ -66,7 +66,7 @@ def colour_of(language: str) -> str:
 def style_rules() -> str:
     """CSS that binds charts' colours to the page's variables: a rule takes precedence over an attribute."""
     return "\n".join(
-        f'svg [{attribute}="{colour}"] {{ {attribute}: var(--{name}); }}'
+        f':is(svg, svg *)[{attribute}="{colour}"] {{ {attribute}: var(--{name}); }}'
         for name, colour in {**_ROLES, **FAMILIES, **_parts()}.items()
         for attribute in ("fill", "stroke")
     )

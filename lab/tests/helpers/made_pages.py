@@ -7,6 +7,7 @@ import made_changes
 import made_comparisons
 import made_results
 import made_searches
+import made_sites
 import made_versus
 import synthetic_load
 import synthetic_ramp
@@ -20,6 +21,8 @@ from crumple.results.selection import StoredEntry, of_document
 from crumple.run.report import runs_report
 from crumple.run.report.run_report import html
 from crumple.run.report.view import RunView, view
+from crumple.site import index_report, pairs, series_report
+from crumple.site.series import Series, series_of
 from crumple.versus.report import versus_report
 
 METRICS = ("throughput", "response_p50", "response_p99")
@@ -85,6 +88,13 @@ def _run(slower: float) -> StoredEntry:
     return of_document(made_comparisons.document(slower))
 
 
+def series() -> Series:
+    """Forty loads of one question, of which the last ten answer less."""
+    values = [10_000 + 150 * (number * 7 % 5) - (number >= 30) * 2_000 for number in range(40)]
+    (found,) = series_of(made_sites.entries(values))
+    return found
+
+
 KINDS: dict[str, Callable[[], str]] = {
     "run": lambda: html(run()),
     "run with a ramp": lambda: html(ramp()),
@@ -97,4 +107,6 @@ KINDS: dict[str, Callable[[], str]] = {
     "versus": lambda: versus("three"),
     "compare loads": loads,
     "compare runs": runs,
+    "site": lambda: report_page.html(index_report.report(series().entries, [series()], "0.1.0")),
+    "series": lambda: report_page.html(series_report.report(series(), pairs.pairs(series()))),
 }

@@ -8,7 +8,7 @@ use.
 import contextlib
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -100,12 +100,13 @@ class Window:
         rules = broken(page) if axe else []
         return Seen(requests, errors, set(found["words"]), found["drawings"], found["faults"], rules)
 
-    def prints(self, file: Path) -> list[NDArray[np.uint8]]:
-        """Print a page as it comes, with its folds closed, and return a picture in grey of each sheet."""
+    def prints(self, file: Path, choices: Mapping[str, str] | None = None) -> pypdfium2.PdfDocument:
+        """Print a page as it comes, with its folds closed. `choices`: what is chosen before, by its label."""
         page = self._page(NAMED["1280"])
         page.goto(file.as_uri())
-        document = pypdfium2.PdfDocument(page.pdf(prefer_css_page_size=True, format="A4"))
-        return [sheet.render(scale=SHEET_SCALE, grayscale=True).to_numpy() for sheet in document]
+        for label, chosen in (choices or {}).items():
+            page.get_by_label(label).select_option(chosen)
+        return pypdfium2.PdfDocument(page.pdf(prefer_css_page_size=True, format="A4"))
 
     def _page(self, way: Way) -> Page:
         if way.name not in self._pages:
@@ -113,6 +114,16 @@ class Window:
             context = self._browser.new_context(viewport=size, **way.options)  # type: ignore[arg-type]
             self._pages[way.name] = context.new_page()
         return self._pages[way.name]
+
+
+def sheets(document: pypdfium2.PdfDocument) -> list[NDArray[np.uint8]]:
+    """Return a picture in grey of each sheet."""
+    return [sheet.render(scale=SHEET_SCALE, grayscale=True).to_numpy() for sheet in document]
+
+
+def words_of(document: pypdfium2.PdfDocument) -> str:
+    """Return the words on all sheets, also those that a style sheet adds."""
+    return " ".join(sheet.get_textpage().get_text_range() for sheet in document)
 
 
 @contextlib.contextmanager

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import made_pages
 import numpy as np
+import opened_pages
+import pypdfium2
 import pytest
 from numpy.typing import NDArray
 from opened_pages import NAMED, Seen, Window
@@ -30,9 +32,9 @@ class Looks:
             self._seen[kind, way] = self._window.looks(self._file(kind), NAMED[way], way in JUDGED_BY_AXE)
         return self._seen[kind, way]
 
-    def printed(self, kind: str) -> list[NDArray[np.uint8]]:
+    def printed(self, kind: str, **choices: str) -> pypdfium2.PdfDocument:
         """Print a page."""
-        return self._window.prints(self._file(kind))
+        return self._window.prints(self._file(kind), choices)
 
     def _file(self, kind: str) -> Path:
         file = self._folder / f"{kind}.html"
@@ -48,7 +50,7 @@ def looks(window: Window, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 # What others mend now: (test, way) → the kinds of pages that fail it, and why.
 RUNS = ("run", "run with a ramp")
-WITH_TWINS = {*made_pages.KINDS} - {"runs", "compare runs"}
+WITH_TWINS = {"run", "run with a ramp", "find", "diagnose", "versus", "compare loads"}
 KNOWN = {
     "access": (RUNS, "the library of charts marks parts of a drawing as images"),
     "covered": (("run with a ramp",), "the name of a knee is drawn twice, once as its own rim"),
@@ -119,10 +121,15 @@ def test_badges_and_swatches_have_a_border_where_colours_are_forced(looks: Looks
 
 @each_kind
 def test_no_sheet_of_a_printed_page_is_half_empty_or_cut(looks: Looks, kind: str) -> None:
-    sheets = looks.printed(kind)
+    sheets = opened_pages.sheets(looks.printed(kind))
     filled = [filled_share(sheet) for sheet in sheets]
     assert [(at, round(share, 2)) for at, share in enumerate(filled[:-1], 1) if share < 0.5] == []
     assert [at for at, sheet in enumerate(sheets, 1) if is_cut(sheet)] == []
+
+
+def test_the_index_of_a_site_counts_the_results_that_it_shows(looks: Looks) -> None:
+    assert "40 shown" in opened_pages.words_of(looks.printed("site"))
+    assert "16 shown" in opened_pages.words_of(looks.printed("site", Day="2026-03-01"))
 
 
 # A sheet and its margins in the style sheet, in mm.
