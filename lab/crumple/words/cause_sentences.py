@@ -45,7 +45,9 @@ def evidence(found: Finding, mean_s: float | None = None) -> str:
         return f"{found.evidence}; {numerals.duration(1e9 * found.share_s)} of the mean response time"
     share, mean = (numerals.duration(1e9 * each) for each in (min(found.share_s, mean_s), mean_s))
     number, _, unit = share.partition(numerals.NARROW)
-    return f"{found.evidence}; {number if mean.endswith(numerals.NARROW + unit) else share} of {mean}"
+    return (
+        f"{found.evidence}; it takes {number if mean.endswith(numerals.NARROW + unit) else share} of {mean}"
+    )
 
 
 def sure(found: Finding) -> str:

@@ -102,7 +102,7 @@ def test_the_summary_ends_with_the_times_and_what_limits_the_server(width: int) 
     said = report_text.text(report(found().document), width, styled=False).replace(NARROW, " ")
     assert max(map(len, said.splitlines())) <= width
     assert "time at requests/s" in said and f"waiting for {DATABASE}" in said.replace("\n", " ")
-    assert "first limit " in said and "try " in said
+    assert "Its first limit is " in said and "\nTry: " in said
 
 
 def test_a_cause_takes_the_place_of_what_the_cpu_time_alone_says() -> None:
@@ -130,7 +130,7 @@ def test_the_page_and_the_data_have_them_too() -> None:
     finding = found()
     page = report_page.html(report(finding.document))
     assert '<section id="times">' in page and "Where the time goes" in page
-    assert f"waiting for {DATABASE}" in page.split('<section id="charts">')[1].split("</section>")[0]
+    assert f"waiting for {DATABASE}" in page.split('<section id="times">')[1].split("</section>")[0]
     written = json.loads(finding.document.model_dump_json())
     assert written["findings"][0]["kind"] == "finding"
     (*_, last) = written["levels"]

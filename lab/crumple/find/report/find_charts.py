@@ -1,122 +1,169 @@
 """The charts of one search on its page: response time over load, and where the time went at each level.
 
-Pure: the figures of a search → an Altair chart of a width in pixels; None if there is nothing to show.
-`find_plot` draws the former in a terminal.
+Pure: the figures of a search → what a chart shows; None if there is nothing. `find_plot` draws the former in
+a terminal.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
-import altair as alt
-
-from crumple.drawing import theme
-from crumple.drawing.page import Chart
-from crumple.find.report import find_sentences as say
-from crumple.find.report import find_times
-from crumple.find.report.find_figures import LOGARITHMIC_FROM, SearchFigures
-from crumple.find.report.level_sentences import OUTCOMES
-from crumple.words import time_chart
-
-# The height of the chart of times over loads: a third of its width on a page.
-HEIGHT_PX = 300
-_GREEN, _ORANGE = theme.FAMILIES["javascript"], theme.FAMILIES["java"]
-_COLOURS = {"held": _GREEN, "broke": _ORANGE, "limited": theme.MUTED, "undecided": theme.CONTEXT}
-_SHAPES = {"held": "circle", "broke": "cross", "limited": "diamond", "undecided": "triangle"}
-# With more labels than five on the axis of loads, those of a small screen touch.
-TICKS_MAX = 5
-
-
-def response_over_load(finding: SearchFigures, width_px: int) -> alt.TopLevelMixin | None:
-    """A mark for each level, the median as a small dot; the limit, and the band in which it breaks."""
-    rows = _rows(finding)
-    if not rows:
-        return None
-    times_ns = [row["ns"] for row in rows] + ([finding.time_limit_ns] if finding.time_limit_ns else [])
-    x = _load_axis(finding, rows)
-    y = theme.time_axis(alt.Y, "ns:Q", (min(times_ns) / 1.4, max(times_ns) * 1.4))
-    points = alt.Chart(theme.rows([row for row in rows if row["what"] == "time"]))
-    medians = alt.Chart(theme.rows([row for row in rows if row["what"] == "p50"]))
-    layers = [
-        *_band(finding, x),
-        *_limit(finding, y),
-        medians.mark_circle(size=12, color=theme.MUTED, opacity=1).encode(x=x, y=y),
-        points.mark_point(size=58, filled=True, opacity=0.85).encode(
-            x=x,
-            y=y,
-            color=_by_outcome(rows, _COLOURS, alt.Color),
-            shape=_by_outcome(rows, _SHAPES, alt.Shape),
-        ),
-    ]
-    return theme.fitted(alt.layer(*layers), width_px, HEIGHT_PX)
-
-
-def time_by_level(finding: SearchFigures, width_px: int) -> alt.TopLevelMixin | None:
-    """A bar for each of some levels, the lowest load first."""
-    bars = [
-        (f"{say.load(level.load, finding.by_rate)}, {OUTCOMES[level.outcome]}", budget)
-        for level, budget in find_times.choose(finding)
-    ]
-    return time_chart.bars(bars, width_px)
-
-
-CHARTS = (
-    Chart(
-        "response-over-load",
-        "Response time over load",
-        "A mark for each level, at the highest quantile that most of them have the answers for; small dots "
-        "are the medians. The dashed line is the limit of the objective, the band the 95 % interval of the "
-        "breaking point. A level may break by another part of it.",
-        response_over_load,
-    ),
-    Chart("time-by-level", "Where the time goes", time_chart.ABOUT, time_by_level),
+from crumple.drawing import numerals, scale, theme
+from crumple.drawing.chart import Chart
+from crumple.drawing.plot import (
+    Area,
+    ChartKey,
+    ChartRow,
+    Dot,
+    Graph,
+    Guide,
+    Panel,
+    Picture,
+    PlotMark,
+    RowChart,
+    RowPoint,
 )
+from crumple.drawing.scale import AxisScale, ChartAxis
+from crumple.find.report import find_answer, find_times
+from crumple.find.report import find_sentences as say
+from crumple.find.report.find_figures import LOGARITHMIC_FROM, ChartPoint, SearchFigures
+from crumple.find.report.level_sentences import OUTCOMES, verdict
+from crumple.find.seen import LevelOutcome
+from crumple.words import time_rows
+
+_Sign = Literal["dot", "cross", "diamond", "ring"]
+# The height of the chart of times over loads in pixels.
+HEIGHT_PX = 230
+# On the axis of times, the least factor between its ends and what is drawn; on that of loads.
+BESIDE_TIMES, BESIDE_LOADS = 1.4, 1.06
+# The radius of the mark of a level, and of its median, in pixels.
+LEVEL_PX, MEDIAN_PX = 4, 1.8
+_GREEN, _ORANGE = theme.FAMILIES["javascript"], theme.FAMILIES["java"]
+_LOOKS: Mapping[LevelOutcome, tuple[str, _Sign]] = {
+    "held": (_GREEN, "dot"),
+    "broke": (_ORANGE, "cross"),
+    "limited": (theme.MUTED, "diamond"),
+    "undecided": (theme.MUTED, "ring"),
+}
 
 
-def _rows(finding: SearchFigures) -> list[dict[str, Any]]:
+def response_over_load(finding: SearchFigures) -> Picture | None:
+    """Return a mark for each level, at its load and time, and a row of them for each start.
+
+    With the limit, and the band in which it breaks. A level of too few answers has a mark in its row only.
+    """
+    marks = [mark for mark in finding.marks if mark.time_ns or mark.p50_ns]
+    if not marks:
+        return None
+    across, up = _across(finding, marks), _up(finding, marks)
+    levels = [dot for mark in marks for dot in _dots(finding, mark)]
+    graph = Graph(across, up, [*_band(finding), *_limit(finding), *levels], HEIGHT_PX)
+    panels = [Panel(graph), Panel(_by_start(finding, across))]
+    outcomes = [outcome for outcome in _LOOKS if any(mark.level.outcome == outcome for mark in marks)]
+    keys = [ChartKey(OUTCOMES[outcome], *_LOOKS[outcome]) for outcome in outcomes]
+    return Picture(panels, _says(finding), [*keys, *_other_keys(finding)])
+
+
+def time_by_level(finding: SearchFigures) -> Picture | None:
+    """Return a bar for the lowest load, and for those nearest to the breaking point, below and above."""
+    return time_rows.rows(
+        [
+            (f"{say.load(level.load, finding.by_rate)}, {OUTCOMES[level.outcome]}", budget)
+            for level, budget in find_times.telling(finding)
+        ]
+    )
+
+
+RESPONSE_OVER_LOAD = Chart(
+    "response-over-load",
+    "Response time over load",
+    "A mark for each level. A level may break by another part of the objective than that of the axis.",
+    response_over_load,
+)
+TIME_BY_LEVEL = Chart("time-by-level", "Where the time goes", time_rows.ABOUT, time_by_level)
+CHARTS = (RESPONSE_OVER_LOAD, TIME_BY_LEVEL)
+
+
+def _across(finding: SearchFigures, marks: Sequence[ChartPoint]) -> ChartAxis:
+    loads = [mark.level.load for mark in marks]
+    low, high = min(loads) / BESIDE_LOADS, max(loads) * BESIDE_LOADS
+    return scale.count_axis(
+        AxisScale(low, high, log=high > LOGARITHMIC_FROM * low),
+        "requests per second" if finding.by_rate else "connections",
+    )
+
+
+def _up(finding: SearchFigures, marks: Sequence[ChartPoint]) -> ChartAxis:
+    times_ns = [ns for mark in marks for ns in (mark.time_ns, mark.p50_ns) if ns]
+    times_ns += [finding.time_limit_ns] if finding.time_limit_ns else []
+    ends = AxisScale(min(times_ns) / BESIDE_TIMES, max(times_ns) * BESIDE_TIMES, log=True)
+    return scale.time_axis(ends, f"{finding.time_name} of the answers of a level")
+
+
+def _dots(finding: SearchFigures, mark: ChartPoint) -> Iterator[Dot]:
+    level = mark.level
+    colour, shape = _LOOKS[level.outcome]
+    said = _said(finding, mark)
+    if mark.p50_ns and finding.time_name != "p50":
+        yield Dot(level.load, mark.p50_ns, theme.MUTED, said, "dot", MEDIAN_PX)
+    if mark.time_ns:
+        yield Dot(level.load, mark.time_ns, colour, said, shape, LEVEL_PX)
+
+
+def _said(finding: SearchFigures, mark: ChartPoint) -> str:
+    level = mark.level
+    start = f"start {level.start + 1}, " if finding.afresh else ""
+    times = [
+        f"{name} {numerals.duration(ns)}"
+        for name, ns in {finding.time_name: mark.time_ns, "p50": mark.p50_ns}.items()
+        if ns
+    ]
+    return f"{start}{say.load(level.load, finding.by_rate)}: {'; '.join([verdict(level), *times])}"
+
+
+def _by_start(finding: SearchFigures, across: ChartAxis) -> RowChart:
+    """Return a row for each start, with its levels."""
+    broke = find_answer.first_broke(finding)
     rows = []
-    for mark in finding.marks:
-        common = {"load": mark.level.load, "outcome": OUTCOMES[mark.level.outcome]}
-        times = {"time": mark.time_ns, "p50": mark.p50_ns}
-        rows += [{**common, "what": what, "ns": ns} for what, ns in times.items() if ns]
-    return rows
+    for start in sorted(broke):
+        marks = [mark for mark in finding.marks if mark.level.start == start]
+        points = [
+            RowPoint(mark.level.load, _said(finding, mark), *_LOOKS[mark.level.outcome]) for mark in marks
+        ]
+        at = broke[start]
+        figure = "did not break" if at is None else f"first broke at {say.load(at, finding.by_rate)}"
+        rows.append(ChartRow(f"start {start + 1}" if finding.afresh else "this process", points, figure))
+    point = finding.found.point
+    blocks = [Area(theme.GRID, point.low, point.high)] if point else []
+    rules = [Guide(theme.INK, x=point.estimate)] if point else []
+    return RowChart(across, rows, rules, blocks)
 
 
-def _load_axis(finding: SearchFigures, rows: Sequence[dict[str, Any]]) -> alt.X:
-    loads = [row["load"] for row in rows]
-    low, high = min(loads) / 1.06, max(loads) * 1.06
-    logarithmic = high > LOGARITHMIC_FROM * low
-    return alt.X(
-        "load:Q",
-        title="requests per second" if finding.by_rate else "connections",
-        scale=alt.Scale(type="log" if logarithmic else "linear", domain=[low, high], nice=False),
-        # On a logarithmic scale Vega writes more labels than there is room for.
-        axis=alt.Axis(values=theme.round_ticks(low, high, TICKS_MAX), format=",~r", grid=False),
-    )
-
-
-def _by_outcome(rows: Sequence[dict[str, Any]], looks: dict[str, str], channel: Any) -> Any:
-    names = {OUTCOMES[outcome]: look for outcome, look in looks.items()}
-    used = [name for name in names if any(row["outcome"] == name for row in rows)]
-    legend = alt.Legend(title=None, orient="top", labelColor=theme.INK, offset=4)
-    return channel(
-        "outcome:N", scale=alt.Scale(domain=used, range=[names[name] for name in used]), legend=legend
-    )
-
-
-def _band(finding: SearchFigures, x: alt.X) -> list[alt.Chart]:
+def _band(finding: SearchFigures) -> list[PlotMark]:
     point = finding.found.point
     if point is None:
         return []
-    band = alt.Chart(theme.rows([{"load": point.low, "to": point.high}]))
-    line = alt.Chart(theme.rows([{"load": point.estimate}]))
     return [
-        band.mark_rect(color=theme.GRID).encode(x=x, x2=alt.X2("to:Q")),
-        line.mark_rule(color=theme.INK, strokeWidth=1.2).encode(x=x),
+        Area(theme.GRID, point.low, point.high, title=f"breaks at {say.point(finding)}"),
+        Guide(theme.INK, x=point.estimate, label=say.load(point.estimate, finding.by_rate)),
     ]
 
 
-def _limit(finding: SearchFigures, y: alt.Y) -> list[alt.Chart]:
+def _limit(finding: SearchFigures) -> list[PlotMark]:
     if finding.time_limit_ns is None:
         return []
-    data = theme.rows([{"ns": finding.time_limit_ns}])
-    return [alt.Chart(data).mark_rule(color=_ORANGE, strokeDash=[4, 3]).encode(y=y)]
+    return [Guide(_ORANGE, y=finding.time_limit_ns, dash="4 3", label=finding.time_heads[0])]
+
+
+def _other_keys(finding: SearchFigures) -> list[ChartKey]:
+    medians = [ChartKey("p50", theme.MUTED, "dot")] if finding.time_name != "p50" else []
+    band = [ChartKey(f"95{numerals.NARROW}% interval", theme.GRID)] if finding.found.point else []
+    return [*medians, *band]
+
+
+def _says(finding: SearchFigures) -> str:
+    counts = [
+        f"{sum(each.outcome == outcome for each in finding.found.levels)} {OUTCOMES[outcome]}"
+        for outcome in _LOOKS
+        if any(each.outcome == outcome for each in finding.found.levels)
+    ]
+    return f"{say.headline(finding)}; levels: {', '.join(counts)}"

@@ -2,39 +2,37 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from crumple.documents import result
 from crumple.drawing import numerals
+from crumple.drawing.chart import Chart
 from crumple.drawing.report_parts import (
     ByWidth,
     Charts,
     Circumstances,
     Column,
     Facts,
+    Fold,
     Note,
     Notes,
     Paragraph,
+    Part,
     Plot,
     Report,
     Section,
     Table,
-    Title,
     again,
     on_page,
     on_terminal,
     phrase,
 )
-from crumple.find.report import find_document, find_plot, find_times
+from crumple.find.report import find_answer, find_charts, find_document, find_plot, find_times
 from crumple.find.report import find_sentences as say
 from crumple.find.report.find_document import FindDocument
 from crumple.find.report.find_figures import SearchFigures
 from crumple.find.report.level_sentences import verdict
 from crumple.find.search import SearchQuestion, SearchResult
 from crumple.gate.condition import for_page
-
-if TYPE_CHECKING:
-    from crumple.drawing.page import BoundChart
 
 # What the table of times takes for its names, and for each level.
 NAME_COLUMNS, TIME_COLUMNS = 28, 11
@@ -45,7 +43,10 @@ BELOW_A_PART = (
     "Below a part of the objective stand the requests that missed it: those that took longer, failed, or had "
     "waited for longer when the level ended."
 )
-MAY_BE_NONE = 'The mean response time of some levels, by parts. With "<" a part may take no time at all.'
+# The most warnings that a page shows unfolded: with more, the picture leaves the first screen.
+WARNINGS_MAX = 2
+# The facts about the method, which a page folds.
+_FOLDED = frozenset(("weighed as", "not decided", "highest held", "flat out", "first guess", "machine"))
 
 
 def document_of(
@@ -116,58 +117,77 @@ def with_figures(document: FindDocument) -> FindDocument:
 def report(document: FindDocument) -> Report:
     """Return what a search came to as a report."""
     finding = SearchFigures(document)
-    headline = say.headline(finding)
-    good = finding.found.point is not None and finding.found.lost is None and not finding.decided_nothing
+    answer = find_answer.of(finding, _charts(finding, find_charts.RESPONSE_OVER_LOAD))
+    facts = [row for row in say.facts(finding) if row[0] not in find_answer.names(answer)]
     return Report(
         verb="find",
-        title=document.asked,
+        title=f"{document.headline} – {document.asked}",
         head=[
-            Title([document.asked]),
-            on_page(Paragraph(headline, "headline")),
-            Paragraph(f"objective {document.objective}", "source", breaks_words=True),
-            Circumstances(say.circumstances(finding)),
+            on_terminal(
+                Paragraph(f"objective {document.objective}", "source", breaks_words=True),
+                Circumstances(say.circumstances(finding)),
+            ),
+            for_page(document.fail_if),
+            on_page(*(Paragraph(said, "problem") for said in finding.problems)),
+            on_page(*_warnings(finding)),
         ],
         sections=[
             Section(
-                [
-                    on_terminal(Paragraph(phrase(headline, "good" if good else "doubtful", strong=True))),
-                    Facts(_facts(finding)),
-                    for_page(document.fail_if),
-                    on_page(*(Paragraph(said, "caution") for said in finding.warnings)),
-                ],
-                heading="What gave",
-                name="facts",
-                is_spoken=True,
+                [on_terminal(Facts([*facts, *_not_known(finding)])), on_page(_told(facts))], name="facts"
             ),
-            Section(
-                [Plot(partial(find_plot.plot, finding)), Charts(partial(_charts, finding))],
-                heading="Chart",
-                name="charts",
-                is_spoken=True,
-            ),
-            _levels(finding),
+            Section([Plot(partial(find_plot.plot, finding))]),
             _times(finding),
+            Section([on_terminal(_levels(finding))]),
+            _more(finding, facts),
             Section([on_terminal(Notes([*_doubts(finding)]))]),
             again(document.command),
         ],
         engine_version=document.engine_version,
+        has_contents=True,
+        answer=answer,
+        circumstances=document.circumstances,
     )
 
 
-def _charts(finding: SearchFigures) -> list["BoundChart"]:
-    # Imported here because charts take a second to import, and only the page has them.
-    from crumple.find.report.find_charts import CHARTS
+def _warnings(finding: SearchFigures) -> Iterator[Part]:
+    """Yield the warnings for a page, many of them folded."""
+    said = [Paragraph(each, "caution") for each in finding.warnings]
+    yield from said[:WARNINGS_MAX]
+    if rest := said[WARNINGS_MAX:]:
+        yield Fold(f"{numerals.count(len(rest), 'more warning')}", rest)
 
-    return [chart.of(finding) for chart in CHARTS]
+
+def _charts(finding: SearchFigures, chart: Chart[SearchFigures]) -> Charts:
+    return Charts(lambda: [chart.of(finding)])
 
 
-def _facts(finding: SearchFigures) -> list[tuple[str, str]]:
-    """Return the facts, and what of the times is not known."""
+def _not_known(finding: SearchFigures) -> list[tuple[str, str]]:
+    """Return what of the times is not known."""
     time = "; ".join(filter(None, (find_times.unknown(finding), find_times.not_divided(finding))))
-    return [*say.facts(finding), *([("time", time)] if time else [])]
+    return [("time", time)] if time else []
 
 
-def _levels(finding: SearchFigures) -> Section:
+def _told(facts: list[tuple[str, str]]) -> Facts:
+    return Facts([row for row in facts if row[0] not in _FOLDED])
+
+
+def _more(finding: SearchFigures, facts: list[tuple[str, str]]) -> Section:
+    """Return for a page what few readers need, folded: what was asked in full, and how it was weighed."""
+    how = [
+        ("objective", finding.document.objective),
+        ("search", ", ".join(say.circumstances(finding)[:3])),
+        *(row for row in facts if row[0] in _FOLDED),
+        *_not_known(finding),
+    ]
+    levels = Fold(
+        f"All {numerals.count(len(finding.rows), 'level')}",
+        [_levels(finding), Paragraph(f"{say.READING} {BELOW_A_PART}", "note")],
+    )
+    return Section([on_page(levels, Fold("How it was searched", [Facts(how)]))], heading="More", name="more")
+
+
+def _levels(finding: SearchFigures) -> Table:
+    """Return a row for each level."""
     rows = [say.cells(finding, level) for level in finding.rows]
     verdicts = [
         phrase(f"{say.GLYPHS[level.outcome]}{numerals.NARROW}{verdict(level)}", say.TONES[level.outcome])
@@ -177,28 +197,28 @@ def _levels(finding: SearchFigures) -> Section:
         Column(head, [row[at] for row in rows], right=True, whole=True)
         for at, head in enumerate(say.heads(finding))
     ]
-    table = Table(
-        [*columns, Column("", verdicts)],
+    return Table(
+        [*columns, Column("verdict", verdicts)],
         left_out_first=LEFT_OUT_FIRST,
         spared_first=SPARED_FIRST,
         is_named=False,
     )
-    notes = (Paragraph(said, "note") for said in (*finding.problems, f"{say.READING} {BELOW_A_PART}"))
-    return Section([table, on_page(*notes)], heading="Levels", name="levels")
 
 
 def _times(finding: SearchFigures) -> Section:
-    """Return where the time went: a row for each part, a column for each of some levels."""
+    """Return where the time went: a bar for each of some levels; in a terminal a row for each part."""
+
+    if not finding.divided:
+        return Section([])
 
     def by_width(columns: int) -> list[Table]:
         return [*_table_of_times(finding, (columns - NAME_COLUMNS) // TIME_COLUMNS)]
 
-    on_pages = [*_table_of_times(finding, find_times.LEVELS_MAX)]
-    note = [Paragraph(MAY_BE_NONE, "note")] if on_pages else []
     return Section(
-        [on_terminal(ByWidth(by_width)), on_page(*on_pages, *note)],
+        [on_terminal(ByWidth(by_width)), on_page(_charts(finding, find_charts.TIME_BY_LEVEL))],
         heading="Where the time goes",
         name="times",
+        is_spoken=True,
     )
 
 

@@ -27,6 +27,18 @@ def choose(finding: SearchFigures, most: int = LEVELS_MAX) -> list[Divided]:
     return left
 
 
+def telling(finding: SearchFigures) -> list[Divided]:
+    """The lowest level, the highest that held below one that broke, and the lowest of those that broke."""
+    broke = next((each for each in finding.divided if each[0].outcome == "broke"), None)
+    held = [
+        each
+        for each in finding.divided
+        if each[0].outcome == "held" and (broke is None or each[0].load <= broke[0].load)
+    ]
+    chosen = [*finding.divided[:1], *held[-1:], *([broke] if broke else [])]
+    return [each for at, each in enumerate(chosen) if each not in chosen[:at]]
+
+
 def heads(finding: SearchFigures, levels: list[Divided]) -> list[str]:
     """The loads, and whether each held."""
     return [f"{say.GLYPHS[level.outcome]} {say.figure(level.load, finding.by_rate)}" for level, _ in levels]
