@@ -98,7 +98,7 @@ def _found(readable: Sequence[SiteEntry], every: Sequence[Series]) -> list[Words
 
 
 def _sure(every: Sequence[Series]) -> Words:
-    tested = [series for series in every if series.results_most >= series.results_needed]
+    tested = [series for series in every if series.is_enough]
     if not tested:
         return sure("open", "open", "each question has too few results to tell a shift from chance.")
     word = "probable" if shifts(every) else "nothing found"
@@ -124,21 +124,25 @@ def _unread(unreadable: Sequence[SiteEntry]) -> list[Part]:
 def _series(every: Sequence[Series]) -> Table:
     return Table(
         [
-            Column("Asked", [join(Span(series.asked, link=series.file)) for series in every]),
-            Column("By", [series.entries[0].row.verb for series in every]),
-            Column("Results", [str(len(series.entries)) for series in every], right=True),
-            Column("Latest, UTC", [site_words.when(series.entries[-1]) for series in every], whole=True),
+            Column("Asked", [_question(series) for series in every]),
             Column("Shifts", [_shifts(series) for series in every]),
         ],
         row_names=[f"series-{series.question}" for series in every],
     )
 
 
+def _question(series: Series) -> Words:
+    last = series.entries[-1]
+    number = numerals.count(len(series.entries), "result")
+    about = Span(f"{last.row.verb}, {number}, the latest of {site_words.when(last)} UTC", form="below")
+    return join(Span(series.asked, link=series.file), about)
+
+
 def _shifts(series: Series) -> Words:
     found = [(course, shift) for course in series.courses for shift in course.shifts]
     if not found:
-        few = series.results_most < series.results_needed
-        return f"{series.results_most} of {series.results_needed} results" if few else "none"
+        too_few = f"too few results: {series.results_most} of {series.results_needed}"
+        return "none" if series.is_enough else too_few if series.courses else numerals.ABSENT
     course, shift = max(found, key=lambda each: each[1].place)
     said = f"{site_words.heading(course)} {site_words.short(shift)}"
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""

@@ -121,7 +121,12 @@ class Series:
     @property
     def results_most(self) -> int:
         """How many results of one machine have a figure that counts, where these are most."""
-        return max((len(places) for _, places in self._tested), default=0)
+        return max((len(places) for _, places in self._counted), default=0)
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether a shift could be found."""
+        return self.results_most >= self.results_needed
 
     @cached_property
     def courses(self) -> tuple[Course, ...]:
@@ -137,14 +142,18 @@ class Series:
         return found
 
     @cached_property
-    def _tested(self) -> Sequence[tuple[tuple[str, str], tuple[int, ...]]]:
-        """Each figure and the places of a machine's results in which it counts, if they are several."""
-        each = (
+    def _counted(self) -> Sequence[tuple[tuple[str, str], tuple[int, ...]]]:
+        """Each figure and the places of a machine's results in which it counts."""
+        return [
             (key, tuple(place for place in places if place in figures and figures[place].counts))
             for key, figures in self._figures.items()
             for places in self.machines.values()
-        )
-        return [(key, places) for key, places in each if len(places) >= SEVERAL]
+        ]
+
+    @cached_property
+    def _tested(self) -> Sequence[tuple[tuple[str, str], tuple[int, ...]]]:
+        """Those of them that have several values."""
+        return [(key, places) for key, places in self._counted if len(places) >= SEVERAL]
 
     def _course(self, key: tuple[str, str], figures: Mapping[int, SiteFigure]) -> Course:
         first = next(iter(figures.values()))

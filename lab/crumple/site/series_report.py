@@ -24,6 +24,7 @@ from crumple.drawing.report_parts import (
 from crumple.site import site_words
 from crumple.site.pairs import LATEST, Pair
 from crumple.site.series import Course, Series
+from crumple.site.site_entry import SiteEntry
 from crumple.stats import shifts
 from crumple.words import circumstances
 
@@ -97,7 +98,7 @@ def _latest(course: Course) -> str:
 def _sure(series: Series) -> Words:
     if any(course.shifts for course in series.courses):
         return sure("probable", "good", FALSE_ALARMS)
-    if series.results_most >= series.results_needed:
+    if series.is_enough:
         return sure("no shift found", "open", FALSE_ALARMS)
     return sure(
         "open",
@@ -135,8 +136,7 @@ def _table(series: Series, pairs: Sequence[Pair]) -> Table:
     headline = Column("Result", [entry.row.headline for entry in entries])
     return Table(
         [
-            Column("Name", [_link(entry.row.name, entry.file) for entry in entries]),
-            Column("Began, UTC", [site_words.when(entry) for entry in entries], whole=True),
+            Column("Name", [_name(entry) for entry in entries]),
             *(figures or [headline]),
             Column("Compared with", [_compared(pairs, place) for place in places]),
         ],
@@ -144,8 +144,9 @@ def _table(series: Series, pairs: Sequence[Pair]) -> Table:
     )
 
 
-def _link(text: str, file: str) -> Words:
-    return join(Span(text, link=f"{UP}{file}"))
+def _name(entry: SiteEntry) -> Words:
+    began = Span(f"{site_words.when(entry)} UTC", form="below")
+    return join(Span(entry.row.name, link=f"{UP}{entry.file}"), began)
 
 
 def _cell(course: Course, place: int) -> Words:
@@ -159,10 +160,8 @@ def _cell(course: Course, place: int) -> Words:
 def _compared(pairs: Sequence[Pair], place: int) -> Words:
     """Return links to the comparisons of a result with those before it."""
     mine = {pair.label: pair for pair in pairs if pair.after == place and is_usual(pair)}
-    spans: list[Span] = []
-    for label, pair in mine.items():
-        spans += [Span(", " if spans else ""), Span(label, link=f"{UP}{pair.file}")]
-    return join(*spans) if spans else numerals.ABSENT
+    spans = [Span(label, link=f"{UP}{pair.file}") for label, pair in mine.items()]
+    return join(*_listed(spans)) if spans else numerals.ABSENT
 
 
 def is_usual(pair: Pair) -> bool:
@@ -172,20 +171,32 @@ def is_usual(pair: Pair) -> bool:
 
 def _any_two(series: Series, pairs: Sequence[Pair]) -> list[Part]:
     """Return a table of links to the comparisons of the latest results with each other."""
-    number = len(series.entries)
-    places = range(max(0, number - LATEST), number)
+    places = range(len(series.entries) - 1, max(0, len(series.entries) - LATEST), -1)
     of = {(pair.before[0], pair.after): pair.file for pair in pairs if len(pair.before) == 1}
-    if number < 3 or not of:
+    if len(series.entries) < 3 or not of:
         return []
-    names = [series.entries[place].row.name for place in places]
-    columns = [
-        Column(
-            name,
-            [_link("compare", of[before, after]) if (before, after) in of else "" for after in places[1:]],
-        )
-        for before, name in zip(places[:-1], names[:-1], strict=True)
+    names = [entry.row.name for entry in series.entries]
+    rows = [
+        [
+            Span(names[before], link=f"{UP}{of[before, after]}")
+            for before in range(after - 1, -1, -1)
+            if (before, after) in of
+        ]
+        for after in places
     ]
-    return [Table([Column("Later", names[1:]), *columns])]
+    return [
+        Table(
+            [
+                Column("Result", [names[place] for place in places]),
+                Column("Compared with", [join(*_listed(row)) for row in rows]),
+            ]
+        )
+    ]
+
+
+def _listed(spans: Sequence[Span]) -> list[Span]:
+    """Return spans with commas between them."""
+    return [each for span in spans for each in (Span(", "), span)][1:]
 
 
 def _below(series: Series) -> list[Part]:

@@ -124,8 +124,8 @@ def _links(series: Series, made: Sequence[Pair], place: int) -> list[Span]:
     entries = series.entries
     links = [ALL, Span("All that asked the same", link=f"{UP}{series.file}")]
     if place:
-        links.append(Span("Before", link=f"{UP}{entries[place - 1].file}"))
+        links.append(Span("The one before", link=f"{UP}{entries[place - 1].file}"))
     if place + 1 < len(entries):
-        links.append(Span("After", link=f"{UP}{entries[place + 1].file}"))
+        links.append(Span("The one after", link=f"{UP}{entries[place + 1].file}"))
     seen = {pair.label: pair for pair in made if pair.after == place and series_report.is_usual(pair)}
     return links + [Span(f"Compared with {label}", link=f"{UP}{pair.file}") for label, pair in seen.items()]

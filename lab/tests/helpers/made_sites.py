@@ -1,12 +1,14 @@
 """Made-up entries of a site, and stored results to build one of. Not a test itself."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import made_results
+import numpy as np
 import synthetic_load
 from crumple.results import result_store, selection
 from crumple.results.listing import ResultRow
@@ -24,11 +26,14 @@ def figure(value: float, title: str = "Throughput", **changes: Any) -> SiteFigur
     return SiteFigure(**plain | changes)
 
 
-def entry(number: int, *figures: SiteFigure, **changes: Any) -> SiteEntry:
+def entry(
+    number: int, *figures: SiteFigure, row_changes: Mapping[str, Any] = MappingProxyType({}), **changes: Any
+) -> SiteEntry:
     """The entry of a load, one an hour."""
     name = f"load-{number:03}"
     began = (BEGAN + timedelta(hours=number)).isoformat()
     row = ResultRow(number=0, name=name, verb="load", began=began, asked="GET http://a:80/", headline="valid")
+    row = row.model_copy(update=dict(row_changes))
     plain: dict[str, Any] = {
         "row": row, "file": f"results/{name}.html", "digest": f"{number}", "servers": ("a:80",),
         "question": "q1", "machine": HERE, "figures": figures,
@@ -39,6 +44,38 @@ def entry(number: int, *figures: SiteFigure, **changes: Any) -> SiteEntry:
 def entries(values: Sequence[float], **changes: Any) -> list[SiteEntry]:
     """An entry for each value of one figure."""
     return [entry(number, figure(value), **changes) for number, value in enumerate(values)]
+
+
+def history() -> list[SiteEntry]:
+    """A question whose figures shift and that meets another machine, a search, and a file that is cut off."""
+    random = np.random.default_rng(5)
+    found = []
+    for number in range(36):
+        level, machine = (
+            1_000.0 if number < 14 else 640.0,
+            HERE if number < 28 else {**HERE, "kernel": "6.9.0"},
+        )
+        noise = float(random.lognormal(0, 0.03))
+        against = "disturbed: other programs took up to 40 %" if number in (5, 20) else ""
+        speed = figure(level * noise, against=against)
+        time = figure(
+            3.1e9 / level * noise, "Median response time", unit="ns", better="lower", against=against
+        )
+        row = {"tags": ("main",) if number % 3 else ("branch",)}
+        found.append(entry(8 * number, speed, time, load="8 connections", machine=machine, row_changes=row))
+    point = figure(676, "Breaking point", low=657, high=703)
+    asked = {"name": "find-1", "verb": "find", "asked": "GET http://b:81/orders", "headline": "676 /s"}
+    found.append(
+        entry(12, point, question="q2", servers=("b:81",), file="results/find-1.html", row_changes=asked)
+    )
+    cut = {
+        "name": "cut",
+        "damaged": "cut.json is not JSON, or is damaged: it ends early",
+        "verb": "",
+        "began": "",
+    }
+    found.append(entry(0, question="", file="", row_changes=cut))
+    return found[::-1]
 
 
 def stored_load(name: str, hour: int = 0, **changes: Any) -> dict[str, Any]:

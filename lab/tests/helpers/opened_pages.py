@@ -100,6 +100,12 @@ class Window:
         rules = broken(page) if axe else []
         return Seen(requests, errors, set(found["words"]), found["drawings"], found["faults"], rules)
 
+    def opened(self, file: Path, way: Way) -> Page:
+        """Open a page in a way, and return it."""
+        page = self._page(way)
+        page.goto(file.as_uri())
+        return page
+
     def prints(self, file: Path, choices: Mapping[str, str] | None = None) -> pypdfium2.PdfDocument:
         """Print a page as it comes, with its folds closed. `choices`: what is chosen before, by its label."""
         page = self._page(NAMED["1280"])
