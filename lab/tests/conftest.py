@@ -17,7 +17,7 @@ import documents
 import pytest
 import real_engine
 import stand_ins
-from crumple.drawing import theme
+from crumple.drawing import altair_theme
 from crumple.machine import alone, leftovers
 from crumple.record import disturbance
 from hypothesis import settings
@@ -100,4 +100,4 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def without_charts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave charts out of pages, for tests of their words: drawing takes most of the time of a page."""
-    monkeypatch.setattr(theme, "unchecked", lambda draw: None)
+    monkeypatch.setattr(altair_theme, "unchecked", lambda draw: None)

@@ -120,6 +120,8 @@ class Graph:
     height_px: float = PLOT_PX
     right_px: float = 0
     """The room for labels behind the right edge."""
+    left_px: float = 0
+    """The least room for labels of y, by which graphs below each other have the same axis of x."""
     is_time: bool = False
     """Whether x is time, so that a ruler may be moved along it."""
 
@@ -205,7 +207,7 @@ class ChartKey:
 
     label: str
     colour: str
-    form: Literal["bar", "line", "dot", "ring", "diamond", "cross", "dashed"] = "bar"
+    form: Literal["bar", "line", "dot", "ring", "diamond", "cross", "dashed", "tick"] = "bar"
     dash: str = ""
     narrow_only: bool = False
     """Whether a wide screen has the name at the line instead."""

@@ -157,7 +157,7 @@ def _frame(left: float, top: float, height: float, body: str) -> str:
 
 def _graph(graph: Graph) -> _Body:
     height = graph.height_px
-    left = 6 + LETTER_PX * max((len(tick.label) for tick in graph.y.ticks), default=0)
+    left = max(graph.left_px, left_room(graph.y))
     top = ABOVE_PX + (TITLE_PX if graph.y.title else 0)
     below = BELOW_PX + (TITLE_PX if graph.x.title else 0)
     body = "".join(
@@ -174,6 +174,11 @@ def _graph(graph: Graph) -> _Body:
         titles.append(_text(left, top + height + below - 4, graph.x.title, "start", theme.MUTED))
     right = graph.right_px + RIGHT_PX
     return "".join(titles) + _frame(left, top, height, body), top + height + below, left, right
+
+
+def left_room(y: ChartAxis) -> float:
+    """Return the room in px that the labels of a vertical axis take."""
+    return 6 + LETTER_PX * max((len(tick.label) for tick in y.ticks), default=0)
 
 
 def _backs(graph: Graph, height: float) -> Iterator[str]:
@@ -356,8 +361,9 @@ def _row(row: ChartRow, scale: AxisScale, y: float) -> tuple[float, str]:
     height += BAR_PX + 2
     height += POINTS_PX if any(isinstance(mark, RowPoint) and mark.below for mark in row.marks) else 0
     if row.remark:
-        parts.append(_text(0, y + height + 10, row.remark, "start", theme.MUTED))
-        height += REMARK_PX
+        for line in _broken(row.remark):
+            parts.append(_text(0, y + height + 10, line, "start", theme.MUTED))
+            height += REMARK_PX
     return height + GAP_PX, f"<g>{''.join(parts)}</g>"
 
 
@@ -443,7 +449,7 @@ def _sign(each: ChartKey) -> str:
             return f'<line x2="16" y1="6" y2="6" {_stroke(each.colour, 2, each.dash)}/>'
         case "dot" | "ring" | "dashed":
             return f'<svg width="14">{_sign_at(0.5, 6, each.form, each.colour, 4, "")}</svg>'
-        case "cross" | "diamond":
+        case "cross" | "diamond" | "tick":
             return f'<svg x="7" y="6" overflow="visible">{_path(each.form, each.colour, 4, "")}</svg>'
         case _:
             assert_never(each.form)

@@ -5,8 +5,9 @@ from functools import cache
 import pytest
 import synthetic_ramp
 import synthetic_run
-from crumple.drawing import page
-from crumple.run.report import run_charts
+from crumple.drawing.plot import RowChart, RowPoint
+from crumple.run.report import canary_chart, run_charts
+from crumple.run.report.bars import short_labels
 from crumple.run.report.view import ExperimentView, ServerView, view
 from synthetic_ramp import PHP_150
 
@@ -20,54 +21,54 @@ def row(name: str) -> ServerView:
     return next(server for server in stall().servers if server.name == name)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("width_px", [page.NARROW_PX, page.WIDE_PX])
-def test_the_specification_is_valid(width_px: int) -> None:
-    drawn = run_charts.canary(stall(), width_px)
-    assert drawn is not None
-    drawn.to_dict(validate=True)
-    assert run_charts.has_canary(stall())
+def marks(server: str) -> dict[str, list[float]]:
+    """Return the marks of a server, by the first word of their titles; ticks of answers have none."""
+    picture = canary_chart.canary(stall())
+    assert picture is not None
+    chart = picture.panels[0].drawn
+    assert isinstance(chart, RowChart)
+    drawn = next(each for each in chart.rows if each.name == short_labels([row(server)])[0])
+    found: dict[str, list[float]] = {}
+    for mark in drawn.marks:
+        if isinstance(mark, RowPoint):
+            found.setdefault(mark.title.split(" ")[0], []).append(mark.at)
+    return found
 
 
 def test_without_a_canary_there_is_no_chart() -> None:
     without = view(synthetic_run.run_file(), synthetic_run.trials()).experiments[0]
-    assert run_charts.canary(without, page.WIDE_PX) is None
+    assert canary_chart.canary(without) is None
     assert not run_charts.has_canary(without)
+    assert run_charts.has_canary(stall())
 
 
-@pytest.mark.long
 @pytest.mark.long
 def test_only_quantiles_with_enough_answers_are_marked() -> None:
-    carried = {mark["kind"]: mark for mark in run_charts._marks(row(PHP_150))}
     # A hundred answers are enough for p90 and not for p99.
-    assert set(carried) == {"p50", "p90", "start", run_charts.HEAVY}
-    assert carried["p50"]["ns"] == pytest.approx(3e6, rel=0.2)
-    assert carried["p50"]["end"] == carried["p90"]["ns"] > carried["p50"]["ns"]
-    assert carried[run_charts.HEAVY]["ns"] == pytest.approx(1.7e8, rel=0.1)
+    found = marks(PHP_150)
+    assert set(found) == {"", "p50:", "p90:", "block", "heavy"}
+    assert found["p50:"] == [pytest.approx(3e6, rel=0.2)]
+    assert found["p90:"] > found["p50:"]
+    assert found["heavy"] == [pytest.approx(1.7e8, rel=0.1)]
+    assert len(found["block"]) == 3
+
+
+def test_only_marks_that_are_drawn_have_a_key() -> None:
+    picture = canary_chart.canary(stall())
+    assert picture is not None
+    assert "p99" not in {key.label for key in picture.keys}
+    assert {"p90", "p50 of a start"} <= {key.label for key in picture.keys}
 
 
 def test_a_server_with_few_answers_is_drawn() -> None:
-    stalled = row("node-http")
-    assert {mark["kind"] for mark in run_charts._marks(stalled)} == {run_charts.HEAVY}
-    assert len(run_charts._ticks(stalled)) == 3 * 14
-    assert run_charts._answer_count(stalled) == "42 of 300 answered in time"
-    assert run_charts._answer_count(row(PHP_150)) == ""
+    found = marks("node-http")
+    assert set(found) == {"", "heavy"}
+    assert len(found[""]) == 3 * 14
+    assert canary_chart._answer_count(row("node-http")) == "42 of 300 answered in time"
+    assert canary_chart._answer_count(row(PHP_150)) == ""
 
 
 def test_of_very_many_answers_a_sample_is_drawn() -> None:
-    ticks = run_charts._ticks(row(PHP_150))
-    assert len(ticks) == run_charts.TICKS_MAX
-    every = run_charts._all_ns(row(PHP_150))
-    assert [ticks[0]["ns"], ticks[-1]["ns"]] == pytest.approx([every[0], every[-1]], rel=1e-3)
-
-
-def test_labels_of_marks_do_not_overlap() -> None:
-    marks = [
-        {"kind": kind, "row": server, "ns": ns}
-        for server, ns_of in (("go", (1e6, 1.1e6, 9e6)), ("node", (1e6, 5e6, 1.2e6)))
-        for kind, ns in zip(("p50", "p90", run_charts.HEAVY), ns_of, strict=True)
-    ]
-    named = run_charts._marks_to_name(marks, 0.5)
-    assert [(mark["kind"], mark["row"]) for mark in named] == [
-        ("p50", "go"), ("p90", "node"), (run_charts.HEAVY, "go"),
-    ]  # fmt: skip
+    ticks, every = marks(PHP_150)[""], canary_chart._all_ns(row(PHP_150))
+    assert len(ticks) == canary_chart.TICKS_MAX < len(every)
+    assert [ticks[0], ticks[-1]] == [every[0], every[-1]]

@@ -22,12 +22,6 @@ def test_no_two_labels_become_equal() -> None:
     assert short[labels[0]] == "php-apache[keep_alive=0,start_workers=150]"
 
 
-def test_a_label_over_several_lines() -> None:
-    assert server_names.lines("node-http") == ("node-http",)
-    assert server_names.lines("php-apache[a=1,b=2]") == ("php-apache", "a=1, b=2")
-    assert server_names.lines("node-http[pool=1], twin") == ("node-http, twin", "pool=1")
-
-
 def test_a_label_breaks_between_settings_and_is_text() -> None:
     said = page._breakable("php[a=1,b=<2>] ÷ node-http")
     pieces = ("php[a=1,", "b=&lt;2&gt;]", "node-http")

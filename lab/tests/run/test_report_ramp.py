@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import synthetic_ramp
 import synthetic_run
-from crumple.drawing import page, theme
+from crumple.drawing import svg
+from crumple.drawing.plot import Graph, Guide, Label, Line, Picture
 from crumple.record import histogram
 from crumple.record.curve import curve as curve_of
 from crumple.run.report import ramp_chart, ramp_rows, run_charts
@@ -130,26 +131,58 @@ def test_knees_are_those_of_the_claim() -> None:
     )
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("width_px", [page.NARROW_PX, page.WIDE_PX])
-def test_the_specification_is_valid_and_names_every_server(width_px: int) -> None:
-    drawn = ramp_chart.along_the_ramp(kept(), width_px)
-    assert drawn is not None
-    said = str(drawn.to_dict(validate=True))
-    for name in ("php-apache[workers=150]", "php-apache[workers=256]", "node-http", POOL_1):
-        assert f"'{name}'" in said
-    assert "knee 257" in said
+def picture() -> Picture:
+    found = ramp_chart.along_the_ramp(kept())
+    assert found is not None
+    return found
+
+
+def drawn() -> list[Graph]:
+    return [panel.drawn for panel in picture().panels if isinstance(panel.drawn, Graph)]
+
+
+NAMES = {"php-apache[workers=150]", "php-apache[workers=256]", "node-http", POOL_1}
+
+
+def test_every_server_is_named_at_the_end_of_its_line_or_on_a_narrow_screen_above() -> None:
+    assert len(drawn()) == len(panels())
+    for graph, panel in zip(drawn(), panels().values(), strict=True):
+        labels = {mark.text: mark for mark in graph.marks if isinstance(mark, Label)}
+        assert set(labels) == NAMES
+        lines = {mark.name: mark.points[-1] for mark in graph.marks if isinstance(mark, Line)}
+        assert {name: label.y for name, label in labels.items()} == {
+            name: end[1] for name, end in lines.items() if end
+        }
+        assert len(lines) == len(panel.lines)
+        assert graph.right_px > max(map(len, NAMES)) * 5
+    assert {key.label for key in picture().keys if key.narrow_only} == NAMES
+
+
+def test_panels_share_the_axis_of_users() -> None:
+    assert len({(graph.x.scale, graph.left_px, graph.right_px) for graph in drawn()}) == 1
+    assert all(graph.left_px >= svg.left_room(graph.y) for graph in drawn())
+    assert [bool(graph.x.ticks) for graph in drawn()] == [False] * (len(drawn()) - 1) + [True]
+
+
+def test_knees_are_drawn_through_all_panels_and_said() -> None:
+    knees = ramp_rows.knees(kept(), ramp())
+    for graph in drawn():
+        guides = sorted(mark.x for mark in graph.marks if isinstance(mark, Guide) and mark.x)
+        assert guides == sorted(knee.estimate for knee in knees.values())
+    first, *others = picture().panels
+    assert any("knee 257" in remark for remark in first.remarks)
+    assert not any(panel.remarks for panel in others)
 
 
 def test_other_shapes_have_no_ramp_chart() -> None:
     closed = view(synthetic_run.run_file(), synthetic_run.trials()).experiments[0]
-    assert ramp_chart.along_the_ramp(closed, page.WIDE_PX) is None
+    assert ramp_chart.along_the_ramp(closed) is None
     assert not run_charts.is_ramp(closed) and run_charts.is_ramp(kept())
 
 
 def test_servers_of_one_language_have_different_dashes() -> None:
     strokes = ramp_chart._strokes(kept(), list(panels().values()))
-    looks = [(stroke.colour, tuple(stroke.dash)) for stroke in strokes.values()]
+    looks = [(stroke.colour, stroke.dash) for stroke in strokes.values()]
     assert len(set(looks)) == len(looks) == 4
     assert list(strokes) == list(synthetic_ramp.NATURES)  # as the study lists them, in every experiment
 
@@ -160,16 +193,3 @@ def test_names_are_pushed_apart_and_stay_in_order(wanted: list[float]) -> None:
     assert all(-1e-9 <= place <= 92 + 1e-9 for place in places)
     assert np.diff(sorted(places)).min(initial=13) >= min(13, 92 / max(1, len(wanted) - 1)) - 1e-9
     assert np.argsort(places, kind="stable").tolist() == np.argsort(wanted, kind="stable").tolist()
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "most", "ticks"),
-    [(0, 324, 4, [0, 100, 200, 300]), (8, 400, 7, [100, 200, 300, 400]), (0, 0.16, 4, [0, 0.05, 0.1, 0.15])],
-)
-def test_ticks_are_round(low: float, high: float, most: int, ticks: list[float]) -> None:
-    assert theme.round_ticks(low, high, most) == pytest.approx(ticks)
-
-
-def test_time_axes_end_at_round_values() -> None:
-    assert theme.round_times(2.004e8, 2.1e8) == (1e8, 5e8)
-    assert len(theme.time_ticks(theme.round_times(2.004e8, 2.1e8))) == 3

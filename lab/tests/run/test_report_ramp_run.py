@@ -9,7 +9,6 @@ from functools import cache
 
 import pytest
 import synthetic_ramp
-from crumple.drawing.page import WIDE_PX
 from crumple.run.report import run_charts, run_tables
 from crumple.run.report.run_report import html, markdown, text
 from crumple.run.report.view import RunView, view
@@ -57,14 +56,14 @@ def test_markdown_equals_the_golden_file() -> None:
 
 def test_each_experiment_has_the_charts_of_its_kind() -> None:
     ramp, stall = (
-        {kind.name for kind in run_charts.KINDS if kind.drawn(shown, WIDE_PX) is not None}
+        {kind.name for kind in run_charts.of_experiment(shown) if kind.draw(shown) is not None}
         for shown in seen().experiments
     )
     assert "ramp" in ramp and not ramp & {"canary", "over-time"}
     assert "canary" in stall and "ramp" not in stall
     for shown, names in zip(seen().experiments, (ramp, stall), strict=True):
-        for name in names - {"over-time"}:
-            assert f"charts/{shown.name}-{name}.png" in markdown(seen())
+        for name in names:
+            assert f"charts/{shown.name}-{name}.svg" in markdown(seen())
 
 
 def test_comparisons_are_listed_only_if_there_are_several() -> None:
@@ -107,4 +106,4 @@ def test_ids_in_the_page_are_unique() -> None:
 def test_charts_label_variants_by_their_differing_settings() -> None:
     drawn = re.findall(r'<figure class="chart.*?</figure>', page(), re.S)
     assert not any(f">{PHP_256}</text>" in chart for chart in drawn)
-    assert all(">php-apache[workers=256]</text>" in chart for chart in drawn[:2])
+    assert len([chart for chart in drawn if ">php-apache[workers=256]</text>" in chart]) > 2

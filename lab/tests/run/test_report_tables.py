@@ -2,12 +2,11 @@
 
 import json
 import math
-import re
 from dataclasses import replace
 
 import pytest
-from crumple.drawing import numerals, theme
-from crumple.drawing.page import WIDE_PX
+from crumple.drawing import numerals
+from crumple.drawing.plot import RowChart, Segment, Whisker
 from crumple.run.report import bars, run_tables
 from crumple.run.report.report_document import as_json
 from crumple.run.report.run_report import markdown, text
@@ -16,6 +15,14 @@ from usual_page import page, seen
 
 
 @pytest.mark.long
+def chart(experiment: ExperimentView) -> RowChart:
+    picture = bars.throughput(experiment)
+    assert picture is not None
+    drawn = picture.panels[0].drawn
+    assert isinstance(drawn, RowChart)
+    return drawn
+
+
 def test_engine_limited_throughput_is_a_lower_bound_in_tables_charts_and_json() -> None:
     separate = seen().experiments[1]
     (row,) = (each for each in run_tables.servers(separate) if each.server.name == "node-cluster")
@@ -28,8 +35,8 @@ def test_engine_limited_throughput_is_a_lower_bound_in_tables_charts_and_json() 
     assert memory is not None and memory.n == 2
     for said in (page(), markdown(seen()), text(seen(), width=110, styled=False)):
         assert f"at least {numerals.significant(summary.low)}" in said
-    drawn = json.dumps(bars.throughput(separate, WIDE_PX).to_dict(validate=False))
-    assert set(re.findall('at least [^"]*', drawn)) == {row.throughput.estimate}
+    said = {drawn.figure for drawn in chart(separate).rows if "at least" in drawn.figure}
+    assert said == {row.throughput.estimate}
     document = json.loads(as_json(seen()))
     (told,) = (
         each["summaries"]
@@ -53,13 +60,16 @@ def test_two_starts_far_apart_have_no_printed_interval() -> None:
         )
         return replace(row, starts=starts)
 
-    near, far = (replace(seen().experiments[0], servers=(apart(factor),)) for factor in (1.02, 3.0))
-    (one,), (other,) = run_tables.servers(near), run_tables.servers(far)
+    def beside(row: ServerView) -> ExperimentView:
+        return replace(seen().experiments[0], servers=(row, seen().experiments[0].servers[1]), twin=None)
+
+    near, far = (beside(apart(factor)) for factor in (1.02, 3.0))
+    one, other = (run_tables.figures_of(each.servers[0]) for each in (near, far))
     assert "–" in one.throughput.interval
     assert other.throughput == run_tables.WordedFigure("1,700", "two starts")
-    drawn = json.dumps(bars.throughput(far, WIDE_PX).to_dict(validate=False))
-    assert "two starts" in drawn and "interval reaches" not in drawn
-    assert "two starts" not in json.dumps(bars.throughput(near, WIDE_PX).to_dict(validate=False))
+    assert "two starts" in chart(far).rows[0].remark
+    assert "two starts" not in chart(near).rows[0].remark
+    assert not any(isinstance(mark, Whisker) for mark in chart(far).rows[0].marks)
 
 
 @pytest.mark.long
@@ -96,18 +106,19 @@ def test_cpu_time_has_a_suitable_unit_in_tables_and_charts() -> None:
         )
         return replace(seen().experiments[0], servers=(replace(row, starts=starts),))
 
+    def beside(experiment: ExperimentView) -> ExperimentView:
+        """Return it with the server twice, as one has no chart."""
+        (row,) = experiment.servers
+        return replace(experiment, servers=(row, replace(row, name="other")))
+
     for cpu_us, unit, said in ((185.0, "µs", "185"), (18_500.0, "ms", "18.5"), (2.2e6, "s", "2.20")):
         (row,) = run_tables.servers(taking(cpu_us))
         assert row.cpu.estimate == f"{said}{numerals.NARROW}{unit}"
-        drawn = json.dumps(bars.cpu(taking(cpu_us), WIDE_PX).to_dict(validate=False), ensure_ascii=False)
-        assert f"CPU time per request, {unit}: user" in drawn and f'"figure": "{said}"' in drawn
-        for key in ("to", "value"):
-            ends = [float(end) for end in re.findall(rf'"{key}": ([\d.]+)', drawn)]
-            assert max(ends) == pytest.approx(float(said))
-
-
-@pytest.mark.long
-@pytest.mark.long
-def test_axes_of_bars_use_the_units_of_the_tables() -> None:
-    ticks = re.findall(r">([\d,.k]+)</text>", theme.svg(bars.throughput(seen().experiments[0], WIDE_PX)))
-    assert "30,000" in ticks and not any("k" in tick for tick in ticks)
+        picture = bars.cpu(beside(taking(cpu_us)))
+        assert picture is not None
+        chart = picture.panels[0].drawn
+        assert isinstance(chart, RowChart)
+        assert chart.rows[0].figure == row.cpu.estimate
+        ends = [mark.high for mark in chart.rows[0].marks if isinstance(mark, Segment)]
+        assert max(ends) == pytest.approx(cpu_us * 1e3)
+        assert chart.x.ticks[-1].label.endswith(f" {unit}")

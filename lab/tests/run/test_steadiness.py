@@ -201,6 +201,27 @@ def test_charts_name_the_starts_that_still_grew() -> None:
     assert said["go-nethttp"] == "steady while measured"
 
 
+@pytest.mark.parametrize(
+    ("last", "said"),
+    [(1.0, "steady while measured"), (0.5, "not steady in 3 of 3"), (0.0, "not steady in 3 of 3")],
+)
+def test_a_chart_calls_steady_only_what_is_drawn_level(last: float, said: str) -> None:
+    made = [_falling(each, last) for each in synthetic_run.trials()]
+    shown = view(synthetic_run.run_file(), made).experiments[0]
+    assert {row.name: curves.steady(row) for row in shown.servers}["go-nethttp"] == said
+
+
+def _falling(trial: StoredTrial, last: float) -> StoredTrial:
+    """Return a trial whose throughput falls from the beginning to the end of the measured time."""
+    if trial.record is None:
+        return trial
+    series = trial.record.series
+    falls = np.interp(range(len(series.ok)), [15, len(series.ok) - 1], [1.0, last])
+    ok = tuple(round(each * by) for each, by in zip(series.ok, falls, strict=True))
+    changed = {"series": series.model_copy(update={"ok": ok})}
+    return trial.model_copy(update={"record": trial.record.model_copy(update=changed)})
+
+
 def _forking(trial: StoredTrial) -> StoredTrial:
     if trial.trial.server != "node-http" or trial.record is None:
         return trial

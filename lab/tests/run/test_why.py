@@ -11,7 +11,6 @@ import made_stages
 import pytest
 import synthetic_run
 from crumple.contract import TrialRecord
-from crumple.drawing import page
 from crumple.record import disturbance
 from crumple.record.disturbance import Disturbance
 from crumple.run.report import run_charts, why, why_sentences
@@ -199,12 +198,10 @@ def test_every_format_names_the_limits() -> None:
 
 
 def test_the_chart_of_the_time_is_drawn_where_it_is_known() -> None:
-    kind = next(each for each in run_charts.KINDS if each.name == "time")
-    shown = seen(busy).experiments[0]
-    drawn = kind.drawn(shown, page.WIDE_PX)
-    assert drawn is not None
-    drawn.to_dict(validate=True)
-    assert kind.drawn(seen(lambda _: None).experiments[0], page.WIDE_PX) is None
+    shown, without = seen(busy).experiments[0], seen(lambda _: None).experiments[0]
+    assert run_charts.where_the_time_goes(shown) is not None
+    assert "time" in {kind.name for kind in run_charts.of_experiment(shown)}
+    assert "time" not in {kind.name for kind in run_charts.of_experiment(without)}
 
 
 @pytest.mark.long

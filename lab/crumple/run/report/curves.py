@@ -1,86 +1,97 @@
-"""Charts with a panel per server: response time over percentile, and throughput over time.
+"""Charts with a panel for each server: response time over percentile, and throughput over time.
 
-Each function is pure: a view and a width in pixels → an Altair chart. A line is one start; starts are not
-averaged, because a mean of percentiles is not a percentile.
+Each function is pure: an experiment → a picture, or None if nothing was measured. A line is one start; starts
+are not averaged, because a mean of percentiles is not a percentile. Of many starts the median is drawn.
 """
 
-from collections.abc import Sequence
-from typing import Any
+import math
+from collections.abc import Iterator, Sequence
+from statistics import fmean
 
-import altair as alt
 import numpy as np
+from numpy.typing import NDArray
 
-from crumple.drawing import theme
-from crumple.record import growth, histogram, lateness
-from crumple.run.report import server_names
-from crumple.run.report.bars import label
+from crumple.drawing import numerals, scale, theme
+from crumple.drawing.plot import Area, Band, Graph, Line, Panel, Picture, PlotMark
+from crumple.record import evenness, growth, histogram, lateness
+from crumple.run.report.bars import short_labels
 from crumple.run.report.run_sentences import marks
 from crumple.run.report.view import ExperimentView, ServerView, StartView
 
-# Pixels between two panels.
-GAP_PX = 18
-# Pixels for the labels of a vertical axis that the panels of a row share, and of one that a panel has alone.
-AXIS_PX, OWN_AXIS_PX = 52, 34
-# Nanoseconds in a second.
-SECOND_NS = 1e9
+# How many panels a wide page has beside each other.
+COLUMNS = 4
+# The heights of panels in px.
+QUANTILES_PX, TIME_PX = 130, 84
+# From 12 starts on lines cover one another, and a median and a band show more.
+LINES_MAX = 11
+# The band has nine tenths of the starts: the lowest and the highest of many are chance.
+BAND = (5, 50, 95)
 # The median. Points of a curve above it are left out if the engine was too late for them.
 MEDIAN = 0.5
 # Curves reach to a percentile of 99.9 at most: one in ten to the third is beyond it.
 _DEPTH = 3
+# The places of a curve's points: a panel is so narrow that more of them make the same line.
+_PLACES = [round(float(x), 3) for x in np.geomspace(1.05, 10.0**_DEPTH, 28)]
+# With fewer answers in an interval of the throughput, chance moves it by more than a third.
+ANSWERS_MIN = 10
+# A panel has room for this many intervals: a line with more points would look the same.
+INTERVALS_MAX = 70
+# Nanoseconds in a second.
+SECOND_NS = 1e9
+
+# A point: x and y.
+XY = tuple[float, float]
 
 
-def response_time(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | None:
-    """Draw response time over percentile, both logarithmic, with the other servers in grey behind.
-
-    None if no start has enough answers.
-    """
-    curves = {row.name: [curve(start) for start in row.counting] for row in experiment.servers}
-    drawn = [row for row in experiment.servers if any(curves[row.name])]
+def response_time(experiment: ExperimentView) -> Picture | None:
+    """Draw response time over percentile, both logarithmic, with the other servers in grey behind."""
+    curves = {
+        row.name: [found for start in row.counting if (found := curve(start))] for row in experiment.servers
+    }
+    drawn = [(row, name) for row, name in _named(experiment.servers) if curves[row.name]]
     if not drawn:
         return None
-    times_ns = [point["ns"] for lines in curves.values() for line in lines for point in line]
-    domain = [min(times_ns) / 1.15, max(times_ns) * 1.15]
-    columns = _columns(width_px)
-    panel_px = (width_px - AXIS_PX - GAP_PX * (columns - 1)) // columns
-    titles = _titles([(*server_names.lines(label(row)), marks(row)) for row in drawn])
-    # All panels share one data set; each filters its own server out.
-    behind = theme.rows([{**p, "line": row.name} for row in drawn for p in _middle(curves[row.name])])
+    times_ns = [ns for lines in curves.values() for line in lines for _, ns in line]
+    x, y = scale.quantile_axis(_DEPTH), scale.time_axis(scale.around([*times_ns], 1.15), most=4)
+    middles = {row.name: _middle(curves[row.name]) for row, _ in drawn}
     panels = []
-    for index, row in enumerate(drawn):
-        own = [{**p, "line": str(n)} for n, line in enumerate(curves[row.name]) for p in line]
-        panel = _quantile_panel(row, own, behind, domain, index % columns == 0)
-        panels.append(panel.properties(width=panel_px, height=panel_px * 0.85, title=titles[index]))
-    return _arrange(panels, titles, columns, GAP_PX)
+    for row, name in drawn:
+        others = [Line(line, theme.CONTEXT, width=1) for of, line in middles.items() if of != row.name]
+        own = _lines(curves[row.name], theme.colour_of(row.note.language), _PLACES)
+        panels.append(Panel(Graph(x, y, [*others, *own], QUANTILES_PX), name, [*filter(None, [marks(row)])]))
+    says = "; ".join(f"{name} {_in_words(middles[row.name])}" for row, name in drawn)
+    return Picture(panels, f"median response times: {says}", columns=COLUMNS)
 
 
-def over_time(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | None:
+def over_time(experiment: ExperimentView) -> Picture | None:
     """Draw answers per second from the first request on, with the warm-up shaded.
 
-    Each panel has its own vertical scale. None if nothing was measured.
+    Each panel has its own vertical scale.
     """
-    columns = _columns(width_px)
-    panel_px = (width_px - OWN_AXIS_PX * columns - GAP_PX * (columns - 1)) // columns
-    drawn = [row for row in experiment.servers if any(start.trial.record for start in row.starts)]
-    titles = _titles([(*server_names.lines(label(row)), steady(row), marks(row)) for row in drawn])
-    panels = [
-        _time_panel(row).properties(width=panel_px, height=panel_px * 0.55, title=title)
-        for row, title in zip(drawn, titles, strict=True)
-    ]
-    return _arrange(panels, titles, columns, GAP_PX + OWN_AXIS_PX) if panels else None
+    panels = []
+    for row, name in _named(experiment.servers):
+        if any(start.trial.record for start in row.starts):
+            remarks = filter(None, (steady(row), marks(row)))
+            panels.append(Panel(_time_graph(row), name, [*remarks]))
+    says = "answers per second over the time of each start, in the warm-up and while measured"
+    return Picture(panels, says, columns=COLUMNS) if panels else None
 
 
 def steady(row: ServerView) -> str:
-    """Return whether a server still grew while it was measured, in words; empty without a warm-up."""
-    asked = [each for start in row.starts if (each := start.trial.record) and growth.is_known(each)]
-    grown = [each for each in asked if growth.growth(each)]
+    """Return whether the throughput of a server was steady while measured, in words; empty: unknown."""
+    records = [each for start in row.starts if (each := start.trial.record) and growth.is_known(each)]
+    grown = sum(growth.growth(each) is not None for each in records)
     if grown:
-        return f"still grew in {len(grown)} of {len(asked)}"
+        return f"still grew in {grown} of {len(records)}"
+    even = [evenness.is_even(each) for each in records]
+    if False in even:
+        return f"not steady in {even.count(False)} of {len(records)}"
     if not row.counting:
         return "no valid start"
-    return "steady while measured" if asked else ""
+    return "steady while measured" if even and None not in even else ""
 
 
-def curve(start: StartView) -> list[dict[str, float]]:
+def curve(start: StartView) -> list[XY]:
     """Return the points of one start: x = 1/(1−q), and the quantile in ns.
 
     Quantiles that have too few samples are left out, and those that the engine's lateness may have changed.
@@ -88,102 +99,99 @@ def curve(start: StartView) -> list[dict[str, float]]:
     record = start.trial.record
     if record is None or not record.histograms.response_time.count:
         return []
-    stored = record.histograms.response_time
-    times = histogram.decode(stored.encoded)
-    deepest = min(10.0**_DEPTH, stored.count / histogram.SAMPLES_BEYOND)
-    if deepest <= 1.1:
+    times = histogram.decoded(record.histograms.response_time)
+    deepest = min(10.0**_DEPTH, times.count / histogram.SAMPLES_BEYOND)
+    if deepest <= _PLACES[0]:
         return []
-    quantiles = {1 - 1 / float(x): round(float(x), 3) for x in np.geomspace(1.05, deepest, 40)}
+    quantiles = {1 - 1 / x: x for x in [*(place for place in _PLACES if place < deepest), deepest]}
     late = lateness.spoiled_quantiles(record, tuple(q for q in quantiles if q > MEDIAN))
-    return [{"x": x, "ns": times.quantile_ns(q)} for q, x in quantiles.items() if q not in late]
+    return [(x, times.quantile_ns(q)) for q, x in quantiles.items() if q not in late]
 
 
-def _middle(lines: Sequence[list[dict[str, float]]]) -> list[dict[str, float]]:
-    # The grey line is a single start: the middle one, ordered by a response time near the median.
-    drawn = sorted((line for line in lines if line), key=lambda line: line[len(line) // 5]["ns"])
-    return drawn[len(drawn) // 2] if drawn else []
+def _named(rows: Sequence[ServerView]) -> list[tuple[ServerView, str]]:
+    return [*zip(rows, short_labels(rows), strict=True)]
 
 
-def _quantile_panel(
-    row: ServerView, own: list[Any], behind: alt.Data, domain: list[float], leftmost: bool
-) -> alt.LayerChart:
-    x, y = theme.quantile_axis(_DEPTH), theme.time_axis(alt.Y, "ns:Q", domain, labels=leftmost)
-    others = alt.Chart(behind).mark_line(color=theme.CONTEXT, strokeWidth=1)
-    others = others.transform_filter(alt.datum.line != row.name)
-    front = alt.Chart(theme.rows(own)).mark_line(
-        color=theme.colour_of(row.note.language), strokeWidth=1.6, opacity=0.9
+def _in_words(line: Sequence[XY]) -> str:
+    return numerals.duration(next((ns for x, ns in line if x >= 2), line[-1][1]))
+
+
+def _middle(lines: Sequence[Sequence[XY]]) -> Sequence[XY]:
+    """Return a single start: the middle one, ordered by a response time near the median."""
+    drawn = sorted(lines, key=lambda line: line[len(line) // 5][1])
+    return drawn[len(drawn) // 2]
+
+
+def _lines(lines: Sequence[Sequence[XY]], colour: str, places: Sequence[float]) -> Iterator[PlotMark]:
+    """Yield a line for each start, or of many their median and a band at those places."""
+    if len(lines) <= LINES_MAX:
+        yield from (Line(line, colour, opacity=0.9) for line in lines)
+        return
+    values = np.array([_at(places, line) for line in lines])
+    # Lines end at different places; half of the starts have a value at each place that is drawn.
+    known = 2 * (~np.isnan(values)).sum(axis=0) >= len(lines)
+    at = np.asarray(places)[known].tolist()
+    lows, middles, highs = np.nanpercentile(values[:, known], BAND, axis=0).tolist()
+    yield Band([*zip(at, lows, highs, strict=True)], colour)
+    yield Line([*zip(at, middles, strict=True)], colour)
+
+
+def _at(places: Sequence[float], line: Sequence[XY]) -> NDArray[np.float64]:
+    """Return the values of a line at places; NaN where it does not reach."""
+    x, y = zip(*line, strict=True)
+    found: NDArray[np.float64] = np.interp(
+        np.asarray(places), np.asarray(x), np.asarray(y), left=math.nan, right=math.nan
     )
-    return theme.layered(*(line.encode(x=x, y=y, detail=alt.Detail("line:N")) for line in (others, front)))
+    return found
 
 
-def _time_panel(row: ServerView) -> alt.LayerChart:
+def _time_graph(row: ServerView) -> Graph:
     starts = [start for start in row.starts if start.trial.record]
-    points = [point for start in starts for point in _speeds(start)]
-    longest_s = max((point["s"] for point in points), default=1.0)
+    lines = [*zip(starts, _speeds(starts), strict=True)]
+    points = [point for _, line in lines for point in line]
+    longest_s = max((at_s for at_s, _ in points), default=1.0)
     warm_up_s = max(start.trial.record.warm_up_ns for start in starts if start.trial.record) / SECOND_NS
-    x = theme.seconds_axis(longest_s, 3)
-    top = max((point["speed"] for point in points), default=1.0) * 1.08 or 1.0
-    y = alt.Y(
-        "speed:Q",
-        title=None,
-        scale=alt.Scale(domain=[0, top], nice=False),
-        axis=alt.Axis(values=_round_speeds(top), labelExpr=theme.PLAIN_LABEL),
-    )
-    shade = alt.Chart(theme.rows([{"s": 0, "end": warm_up_s}])).mark_rect(color=theme.SHADE)
-    line = alt.Chart(theme.rows(points)).mark_line(
-        color=theme.colour_of(row.note.language), strokeWidth=1.4, opacity=0.9
-    )
-    dash = alt.StrokeDash(
-        "counts:N", scale=alt.Scale(domain=["yes", "no"], range=[[1, 0], [2, 2]]), legend=None
-    )
-    return theme.layered(
-        shade.encode(x=x, x2=alt.X2("end:Q")),
-        line.encode(x=x, y=y, detail=alt.Detail("line:N"), strokeDash=dash),
-    )
+    marks: list[PlotMark] = [Area(theme.SHADE, 0.0, warm_up_s, title="warm-up")]
+    counting = [line for start, line in lines if start.counts and line]
+    places = np.linspace(0.0, longest_s, INTERVALS_MAX).tolist()
+    marks += _lines(counting, theme.colour_of(row.note.language), places)
+    for start, line in [each for each in lines if not each[0].counts][:LINES_MAX]:
+        marks.append(Line(line, theme.MUTED, f"block {start.trial.trial.block}: not valid", "2 2", width=1.2))
+    y = scale.count_axis(scale.from_zero(speed for _, speed in points), most=3)
+    return Graph(scale.seconds_axis(longest_s, 3), y, marks, TIME_PX, is_time=True)
 
 
-def _speeds(start: StartView) -> list[dict[str, Any]]:
-    series = start.trial.record.series if start.trial.record else None
-    if series is None:
-        return []
-    steps = zip(series.at_ns, series.duration_ns, series.ok, strict=True)
-    return [
-        {
-            "s": round((at_ns + duration_ns / 2) / SECOND_NS, 4),
-            "speed": round(ok / duration_ns * SECOND_NS, 1),
-            "line": start.block_name,
-            "counts": "yes" if start.counts else "no",
-        }
-        for at_ns, duration_ns, ok in steps
-        if duration_ns > 0
-    ]
+def _speeds(starts: Sequence[StartView]) -> list[list[XY]]:
+    """Return the answers per second of each start, in intervals with enough answers, as steps."""
+    series = [start.trial.record.series for start in starts if start.trial.record]
+    steps = [[*zip(of.at_ns, of.duration_ns, of.ok, of.phase, strict=True)] for of in series]
+    answers = [ok for each in steps for _, _, ok, _ in each]
+    longest = max(map(len, steps), default=0)
+    few = math.ceil(ANSWERS_MIN / mean) if answers and (mean := fmean(answers)) else 1
+    together = max(1, min(few, longest), math.ceil(longest / INTERVALS_MAX))
+    return [_merged(each, together) for each in steps]
 
 
-def _titles(lines: Sequence[tuple[str, ...]]) -> list[alt.TitleParams]:
-    """Return titles of a name and remarks, all of the same height, so that the panels of a row align."""
-    said = [[text for text in remarks if text] for _, *remarks in lines]
-    deepest = max((len(remarks) for remarks in said), default=0)
-    return [
-        alt.TitleParams(line[0], subtitle=[*remarks, *[" "] * (deepest - len(remarks))])
-        for line, remarks in zip(lines, said, strict=True)
-    ]
+# When an interval began, how long it was, its answers, and its phase.
+Interval = tuple[int, int, int, str]
 
 
-def _arrange(
-    panels: Sequence[alt.LayerChart], titles: Sequence[alt.TitleParams], columns: int, across_px: int
-) -> alt.ConcatChart:
-    # "flush" aligns panels by their plots, whatever the widths of their labels. All titles are as high.
-    down_px = 76 + 15 * len(titles[0].subtitle)
-    return alt.concat(*panels, columns=columns, bounds="flush", spacing={"row": down_px, "column": across_px})
+def _merged(steps: Sequence[Interval], together: int) -> list[XY]:
+    """Return a line over intervals of which each has `together` of those that were stored, in one phase.
 
-
-def _columns(width_px: int) -> int:
-    return 4 if width_px > 700 else 2
-
-
-def _round_speeds(top: float) -> list[float]:
-    """Return at most three round values, none so near the top that its label would move the title."""
-    highest = top * 0.92
-    decade = 10.0 ** np.floor(np.log10(highest / 2))
-    step = next(float(decade * factor) for factor in (1, 2, 2.5, 5, 10) if highest / (decade * factor) < 3)
-    return [float(value) for value in np.arange(0, highest, step)]
+    A single one is drawn at its middle, several level over all of them: a slope was not measured.
+    """
+    line: list[XY] = []
+    for of in dict.fromkeys(phase for *_, phase in steps):
+        own = [each for each in steps if each[-1] == of]
+        # What remains at the end belongs to the last interval, as alone it would have too few answers.
+        begins = [*range(0, max(1, len(own) - together + 1), together)]
+        for first, end in zip(begins, [*begins[1:], len(own)], strict=True):
+            part = own[first:end]
+            begin_ns, length_ns = part[0][0], sum(each[1] for each in part)
+            if length_ns <= 0:
+                continue
+            speed = round(sum(each[2] for each in part) / length_ns * SECOND_NS, 1)
+            shares = (0.5,) if together == 1 else (0.0, 1.0)
+            line += [(round((begin_ns + length_ns * each) / SECOND_NS, 4), speed) for each in shares]
+    return line

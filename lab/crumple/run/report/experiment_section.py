@@ -27,7 +27,7 @@ from crumple.run.report import claims_table, run_sentences, run_tables, server_n
 from crumple.run.report.view import ExperimentView, RunView, ServerView
 
 if TYPE_CHECKING:
-    from crumple.drawing.page import BoundChart
+    from crumple.drawing.chart import BoundChart
 
 # A screen of at least 100 columns has all columns of the table of servers.
 WIDE = 100
@@ -128,7 +128,7 @@ def _charts(view: RunView, at: int) -> list["BoundChart"]:
     shown, before = view.experiments[at], view.experiments[:at]
     explained = {kind.name for earlier in before for kind in run_charts.of_experiment(earlier)}
     return [
-        (replace(kind, caption="") if kind.name in explained else kind).of(shown)
+        (replace(kind, caption="") if kind.name in explained else kind).of(shown, of=shown.name)
         for kind in run_charts.of_experiment(shown)
     ]
 

@@ -21,8 +21,8 @@ from crumple.run.report.view import ExperimentView, ServerView
 from crumple.stats.interval import Interval
 from crumple.stats.knee import over_starts
 
-# At how many numbers of users starts are compared: one point for each ten pixels of a wide chart.
-GRID = 81
+# At how many numbers of users starts are compared: one point for each 15 pixels of a wide chart.
+GRID = 49
 # The quantiles that a chart shows below the median: the first for which enough starts have the samples.
 DEEP = (0.99, 0.9)
 # A quantile needs four stretches of a ramp with enough samples; fewer show no course.

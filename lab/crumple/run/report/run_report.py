@@ -11,7 +11,6 @@ from crumple.drawing import report_text
 from crumple.drawing.report_parts import (
     FILES,
     MARKDOWN,
-    Charts,
     Circumstances,
     Code,
     Column,
@@ -51,7 +50,7 @@ from crumple.run.report.run_tables import TrialRow
 from crumple.run.report.view import RunView, StartView
 
 if TYPE_CHECKING:
-    from crumple.drawing.page import BoundChart
+    pass
 
 # The screen fills at most 110 columns: longer lines are hard to read.
 WIDTH_MAX = 110
@@ -95,7 +94,6 @@ def report(view: RunView) -> Report:
         head=[*_head(view)],
         sections=[
             Section([*_claims(view)], "Claims", "claims", is_spoken=True),
-            *_effects(view),
             Section([_reading(view)], name="reading"),
             *(experiment_section.section(view, at) for at in range(len(view.experiments))),
             Section([on_terminal(*_validity(view))]),
@@ -181,18 +179,6 @@ def _address(trial_id: str) -> str:
 
 def _reading(view: RunView) -> Part:
     return Only(FILES, [Paragraph(f"{run_sentences.reading(view)} {ONCE}", "note")])
-
-
-def _effects(view: RunView) -> Iterator[Section]:
-    """Yield the chart of published ratios, if one was measured."""
-    if any(effect.published and effect.ratio for verdict in view.asked for effect in verdict.effects):
-
-        def draw() -> list["BoundChart"]:
-            from crumple.run.report.run_charts import EFFECTS
-
-            return [EFFECTS.of(view)]
-
-        yield Section([Charts(draw)], name="effects")
 
 
 def _validity(view: RunView) -> Iterator[Part]:

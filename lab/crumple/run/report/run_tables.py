@@ -120,7 +120,7 @@ def claims_not_asked(view: RunView) -> list[NotAskedRow]:
 
 def servers(experiment: ExperimentView) -> list[ServerFigures]:
     """Return every server of an experiment by throughput, and then those that are not ranked by it."""
-    return [_server(server) for server in experiment.servers]
+    return [figures_of(server) for server in experiment.servers]
 
 
 def trials(view: RunView) -> list[TrialRow]:
@@ -220,7 +220,8 @@ def _end(effect: Effect) -> str:
     return numerals.significant(end) + (f"{numerals.NARROW}{effect.unit}" if effect.value else "")
 
 
-def _server(server: ServerView) -> ServerFigures:
+def figures_of(server: ServerView) -> ServerFigures:
+    """Return the line of a server."""
     of = server.summaries
     failed = numerals.share(server.failed_share)
     if server.lossy:

@@ -4,7 +4,6 @@ A sentence names a server by its runtime if only one program of the run uses it,
 is short, by the settings that differ from those of its variants. Tables and charts keep the exact labels.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
@@ -20,21 +19,9 @@ from crumple.verdict.verdict_sentences import enumerate_parts
 LONG = 28
 
 
-def lines(label: str) -> tuple[str, ...]:
-    """Return a label as two lines, name and settings, or as one line if it has no settings."""
-    name, bracket, rest = label.partition("[")
-    settings, _, after = rest.partition("]")
-    return (f"{name}{after}", settings.replace(",", ", ")) if bracket else (label,)
-
-
 def short(labels: Sequence[str], longest: int = LONG) -> dict[str, str]:
     """Return label → itself; one longer than `longest` keeps the fewest settings that keep it unique."""
     return {label: _shorten(label, labels) if len(label) > longest else label for label in labels}
-
-
-def on_an_axis(shown: Mapping[str, str]) -> str:
-    """Return the expression by which an axis writes each label as `shown` has it."""
-    return f"({json.dumps(dict(shown), ensure_ascii=False)})[datum.label]"
 
 
 def _shorten(label: str, labels: Sequence[str]) -> str:
