@@ -117,8 +117,11 @@ def new(asked: RunArguments, as_json: bool, open_it: bool = False) -> int:
     return run_gate.code_after(stores, code, outcomes, asked.junit, as_json=as_json)
 
 
-def resume(name: str, asked: RunArguments, as_json: bool, open_it: bool = False) -> int:
-    """Execute what is left of a stored run. Raises UsageError for flags that only a new run takes."""
+def resume(listed: str, asked: RunArguments, as_json: bool, open_it: bool = False) -> int:
+    """Execute what is left of stored runs, whose names have commas between them.
+
+    Raises UsageError for flags that only a new run takes.
+    """
     flags = {
         "--scale": asked.scale is not None,
         "--servers": asked.servers,
@@ -128,20 +131,26 @@ def resume(name: str, asked: RunArguments, as_json: bool, open_it: bool = False)
     }
     if stray := [*asked.studies, *(flag for flag, given in flags.items() if given)]:
         raise UsageError("--resume continues a run as it was begun", f"leave out {' '.join(stray)}")
+    names = [*dict.fromkeys(listed.split(","))]
+    if asked.only and len(names) > 1:
+        raise UsageError("--only names a trial of one run", "name one run with --resume")
     fail_if = asked.conditions()
     here = Project.here()
-    found = store.find(here.runs, name)
-    begun = runs.resume(found, retry_failed=asked.retry_failed, mixed=asked.mixed)
-    begun = runs.narrow(begun, asked.only) if asked.only else begun
-    before = begun.store.ids()
-    code = carry_out([begun], here.root, budget_s=_budget_s(asked), database=asked.database)
+    found = [store.find(here.runs, name) for name in names]
+    resumed = [runs.resume(each, retry_failed=asked.retry_failed, mixed=asked.mixed) for each in found]
+    if asked.only:
+        resumed = [runs.narrow(each, asked.only) for each in resumed]
+    before = [each.to_do for each in resumed]
+    code = carry_out(resumed, here.root, budget_s=_budget_s(asked), database=asked.database)
     if code == EXIT_INTERRUPTED:
         return code
-    if begun.store.ids() == before:
-        output.say(_nothing_left(begun))
-    outcomes = run_gate.judge([begun.store], fail_if)
-    report.summarise(begun.store, as_json, open_it)
-    return run_gate.code_after([begun.store], code, outcomes, asked.junit, as_json=as_json)
+    for begun, to_do in zip(resumed, before, strict=True):
+        if not any(each.id in begun.store.ids() for each in to_do):
+            output.say(_nothing_left(begun))
+    stores = [each.store for each in resumed]
+    outcomes = run_gate.judge(stores, fail_if)
+    _summarise(resumed, here, as_json, open_it)
+    return run_gate.code_after(stores, code, outcomes, asked.junit, as_json=as_json)
 
 
 def _nothing_left(begun: Begun) -> str:
@@ -186,10 +195,15 @@ def _answer(begun: Begun) -> Text:
 
 
 def _how_long(session: Session) -> str:
-    first = f"about {numerals.clock(session.first_s)} for the first blocks of each experiment"
-    if session.budget_s == math.inf:
+    """Return how long the session takes: its first blocks, and all of it if its claims decide about more."""
+    first_s, budget_s = session.first_s, session.budget_s
+    first = f"about {numerals.clock(first_s)}"
+    if not session.adapts or budget_s == math.inf:
         return first
-    return f"{first}, then more for claims that need more; about {numerals.clock(session.budget_s)} in all"
+    if first_s is not None and first_s >= budget_s:
+        return f"{first} for the first blocks of each experiment; the time allows no more"
+    then = "then more for claims that need more"
+    return f"{first} for the first blocks of each experiment, {then}; about {numerals.clock(budget_s)} in all"
 
 
 def code_of(trials: list[StoredTrial]) -> int:

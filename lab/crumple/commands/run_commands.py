@@ -68,10 +68,18 @@ def run(
         ),
     ] = None,
     resume: Annotated[
-        str | None, typer.Option(metavar="RUN", help="Continue this run.", callback=refuse_blank)
+        str | None,
+        typer.Option(
+            metavar="RUN",
+            help="Continue this run, or several with commas between them.",
+            callback=refuse_blank,
+        ),
     ] = None,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="With --resume: also repeat trials that failed.")
+        bool,
+        typer.Option(
+            "--retry-failed", help="With --resume: also repeat trials that failed or were disturbed."
+        ),
     ] = False,
     mixed: Annotated[
         bool,

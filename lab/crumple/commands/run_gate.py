@@ -8,7 +8,7 @@ from crumple.gate import condition
 from crumple.gate.condition import Condition, Outcome
 from crumple.gate.job_report import JobReport, Remark
 from crumple.run import run_conditions, run_file
-from crumple.run.report import findings, run_sentences, runs_report
+from crumple.run.report import run_sentences, runs_report, study_answer
 from crumple.run.report.view import RunView, view
 from crumple.run.store import RunStore
 from crumple.verdict.effect import VerdictWord
@@ -50,7 +50,7 @@ def job_report(views: Sequence[RunView], outcomes: tuple[Outcome, ...], code: in
     return JobReport(
         verb="run",
         asked=", ".join(f"study {each.run.study.name}, scale {each.run.scale}" for each in views),
-        headline="; ".join(findings.answer(each).said for each in views),
+        headline="; ".join(study_answer.answer(each).said for each in views),
         screen=runs_report.text(views, ci_platform.COLUMNS, styled=False),
         outcomes=outcomes,
         remarks=tuple(

@@ -174,8 +174,8 @@ def _below(given: Table) -> str:
     """Return what is said of rows as a list, in which the first words of each row name it."""
     lines, name = [], ""
     for cell, below in zip(given.columns[0].cells, given.below, strict=False):
-        name = spans_of(cell)[0].text if cell else name
+        name = next((span.text for span in spans_of(cell) if span.form != "swatch"), name) if cell else name
         said = [words(each.words) for each in parts_for(below, "markdown") if isinstance(each, Paragraph)]
         if said:
-            lines.append(f"- **{escaped(name)}** {' '.join(said)}")
+            lines.append(f"- **{escaped(name.strip())}** {' '.join(said)}")
     return "\n".join(lines)

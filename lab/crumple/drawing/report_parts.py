@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -76,6 +76,11 @@ def spans_of(words: Words | Span) -> tuple[Span, ...]:
     if isinstance(words, Phrase):
         return words.spans
     return (words,) if isinstance(words, Span) else (Span(words),)
+
+
+def without_links(words: Words) -> Phrase:
+    """Return words that lead nowhere, for a page that has not what they lead to."""
+    return Phrase(tuple(replace(span, link="") for span in spans_of(words)))
 
 
 def plain(words: Words) -> str:
@@ -205,6 +210,8 @@ class Table:
     choices: Sequence[Choice] = ()
     """Lists by which a page shows some of the rows only; one table of a page may have them. A page needs no
     script for that."""
+    unfolds: bool = False
+    """Whether a page shows what is below a row only when the reader opens the row."""
 
     def shown_in(self, medium: Medium) -> list[Column]:
         """Return the columns that a medium shows, if it has room for them."""

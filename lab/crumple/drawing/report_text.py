@@ -29,6 +29,7 @@ from crumple.drawing.report_parts import (
     Title,
     Tone,
     Words,
+    join,
     parts_for,
     plain,
     spans_of,
@@ -59,11 +60,18 @@ def screen(report: Report, columns: int) -> Group:
     """Return a report for a console of that many columns: the answer comes last, above the prompt."""
     answer = report.answer
     first = [Title([answer.asked, *answer.subjects]), *report.head] if answer else report.head
-    last = [*map(Paragraph, answer.found), Paragraph(answer.sure)] if answer else []
+    last = [*map(Paragraph, answer.found), Paragraph(_with_colon(answer.sure))] if answer else []
     program = [Paragraph(report.first_line, breaks_words=True)] if report.first_line else []
     groups = [[*program, *first], *(section.parts for section in report.sections), last]
     drawn = [found for parts in groups if (found := [*_drawn(parts, columns)])]
     return Group(*(line for at, found in enumerate(drawn) for line in ([Text()] if at else []) + found))
+
+
+def _with_colon(sure: Words) -> Words:
+    """Return how sure an answer is, with a colon in place of the frame that a page has around the word."""
+    first, *rest = spans_of(sure)
+    has_more = first.form == "badge" and any(span.text for span in rest)
+    return join(replace(first, text=f"{first.text}:"), *rest) if has_more else sure
 
 
 def rich_text(words: Words) -> Text:

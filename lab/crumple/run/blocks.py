@@ -282,8 +282,13 @@ def trials_left(begun: Begun) -> tuple[TrialIdentity, ...]:
     """Return the trials that are not stored by now: another crumple may have stored some in the meantime."""
     kept = begun.store.ids()
     if begun.retry_failed:
-        kept -= {stored.trial.id for stored in begun.store.trials() if stored.status == "failed"}
+        kept -= {stored.trial.id for stored in begun.store.trials() if _is_tried_again(stored)}
     return tuple(each for each in begun.to_do if each.id not in kept)
+
+
+def _is_tried_again(stored: StoredTrial) -> bool:
+    """Return whether a trial failed, or others took more from it than it had left."""
+    return stored.status == "failed" or (stored.disturbance is not None and stored.disturbance.disturbed)
 
 
 def _without_records(stored: StoredTrial) -> StoredTrial:
@@ -297,7 +302,7 @@ def _program(label: str, described: Mapping[str, ServerDescription]) -> str:
 
 
 def _makes_room(stored: StoredTrial, begun: Begun) -> bool:
-    """Return whether a stored trial failed and is to be tried again."""
+    """Return whether a stored trial is to be tried again."""
     return stored.trial in begun.to_do
 
 

@@ -150,7 +150,9 @@ def _why_not_sliced(experiment: Experiment, workloads: Mapping[str, Workload]) -
 
 
 def resume(store: RunStore, *, retry_failed: bool, mixed: bool = False) -> Begun:
-    """Resume a run where it was interrupted. `retry_failed`: also repeat its failed trials.
+    """Resume a run where it was interrupted.
+
+    `retry_failed`: also repeat trials that failed or were disturbed.
 
     `mixed`: resume it even if programs have changed since its earlier trials.
     """

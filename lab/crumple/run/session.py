@@ -164,6 +164,16 @@ class Session:
                 self._end(run)
 
     @property
+    def adapts(self) -> bool:
+        """Whether the claims of a run decide how many blocks it gets."""
+        scales = [
+            each.scales[begun.file.scale]
+            for begun in self._begun
+            for each in begun.file.study.experiments.values()
+        ]
+        return any(each.least_blocks not in (None, each.blocks) for each in scales)
+
+    @property
     def first_s(self) -> float | None:
         """Return how long the blocks that must be run take; None if a server's speed is not known yet."""
         return _in_sum(

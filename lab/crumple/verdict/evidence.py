@@ -27,7 +27,7 @@ REASONS_MAX = 3
 NONE_VALID_MOST = 4
 SPEED = "requests/s"
 FAILS = "and a server that fails is not ranked by its speed"
-CALMER = "run it again on a quieter machine, or --resume"
+CALMER = "run it again on a quieter machine: --resume with --retry-failed"
 NO_PART = ("had no part", "no open claim used it")
 
 

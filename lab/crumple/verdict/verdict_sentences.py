@@ -75,6 +75,8 @@ def number(value: float, places: int | None = None) -> str:
     Numbers above LARGEST or below 1 / LARGEST get one digit and an exponent, and infinity is a word. Few
     blocks and a high confidence give intervals with such ends.
     """
+    if value < 0:
+        return f"−{number(-value, places)}"
     if value > LARGEST:
         return "infinity" if math.isinf(value) else f"{value:.0e}"
     if 0 < value < 1 / LARGEST:

@@ -17,7 +17,7 @@ from crumple.drawing.numerals import NARROW
 from crumple.find.report import find_report
 from crumple.load.report.load_document import LoadDocument
 from crumple.results import result_store
-from crumple.run.report import run_report, run_tables
+from crumple.run.report import run_report
 from crumple.run.report.view import RunView
 from crumple.versus.report import versus_report
 from made_loads import LOADS
@@ -66,9 +66,9 @@ def test_a_diagnosis(columns: int) -> None:
 @pytest.mark.parametrize("columns", COLUMNS)
 @pytest.mark.parametrize("seen", [usual_page.seen, made_kinds.seen])
 def test_a_run(seen: Callable[[], RunView], columns: int) -> None:
-    # Where there is room, figures stand in the line of their claim, without the servers' names.
-    labels = " ".join(f"{effect.label}:" for claim in run_tables.claims(seen()) for effect in claim.shown)
-    unbroken.check(lambda wide: run_report.text(seen(), wide, styled=False), columns, also=labels)
+    # A claim's text is cut where it has no room, and so are the names of servers beside its figure.
+    words = " ".join(each.text for each in seen().verdicts)
+    unbroken.check(lambda wide: run_report.text(seen(), wide, styled=False), columns, also=words)
 
 
 @pytest.fixture

@@ -59,10 +59,11 @@ def ratio(name: str, measured: float, published: float | None = 13.7, **other: A
     claimed = published if other.get("expected") is None else other["expected"]
     turned = claimed is not None and (measured > 1) != (claimed > 1)
     direction = CONTRADICTED if turned and answer is CONTRADICTED else SUPPORTED
+    size = {"at_least": published} if "bound" in other else size
     pair = {"of": NODE, "to": PHP, **size}
     made = effect(
         NODE, PHP, answer, ratio=measured, direction=other.pop("direction", direction),
-        **({"published": published} if other.get("expected") is None else {}), **other,
+        **({"published": published} if "published" in size else {}), **other,
     )  # fmt: skip
     claim = {"id": name, "kind": "ratio", "metric": "throughput", "pairs": [pair]}
     return told(claim, made, in_size_only=made.in_size_only)

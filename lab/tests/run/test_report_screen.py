@@ -6,7 +6,15 @@ from dataclasses import replace
 
 import made_verdicts as made
 import pytest
-from crumple.run.report import claim_lines, findings, run_sentences, runs_report, server_names
+from crumple.drawing.report_parts import plain
+from crumple.run.report import (
+    claim_lines,
+    findings,
+    run_sentences,
+    runs_report,
+    server_names,
+    study_answer,
+)
 from crumple.run.report.report_document import as_json
 from crumple.run.report.run_report import html, markdown, text
 from crumple.stats.interval import Interval
@@ -15,7 +23,7 @@ from made_verdicts import EXPRESS, GO, NODE, PHP, SERVERS, effect, told
 
 
 def sentence(claim: made.Told, **update: object) -> str:
-    return findings.answer(made.run([claim], **update)).sentence
+    return study_answer.answer(made.run([claim], **update)).said
 
 
 # The order of answers and claims
@@ -35,7 +43,7 @@ def test_surprises_are_sorted_by_direction_then_size_then_order_then_machine() -
     assert [each.verdict.claim_id for each in ranked] == [
         "REVERSED", "LESS-REVERSED", "OWN", "SIZE", "SMALLER-SIZE", "ORDER", "COST",
     ]  # fmt: skip
-    shown = re.findall(r"^. ([A-Z-]+) ", said(made.run(claims)), re.M)[1:]
+    shown = re.findall(r"^[✗↗] ([A-Z-]+) .*\]", said(made.run(claims)), re.M)
     assert shown == ["REVERSED", "LESS-REVERSED", "OWN", "SIZE", "ORDER", "COST", "SMALLER-SIZE"]
 
 
@@ -54,31 +62,55 @@ def test_studies_are_sorted_by_contradicted_then_supported_then_undecided_claims
         made.run([made.order("R", 0.5)], "Order"),
         made.run([made.ratio("R", 0.8)], "Reversed"),
     ]
-    found = [each.view.run.study.title for each in findings.answers(views)]
+    found = [each.view.run.study.title for each in study_answer.answers(views)]
     assert found == ["Reversed", "Order", "Holds", "Open", "Nothing"]
     page = runs_report.html(views[:1] + views[4:], {view.run.id: "" for view in views})
-    assert (
-        page.index("<b>Reversed</b></a>. ") < page.index("<b>Nothing</b></a>. ") < page.index('id="studies"')
-    )
+    assert page.index("<b>Reversed</b></a>.") < page.index("<b>Nothing</b></a>.") < page.index("<nav")
 
 
 def test_an_answer_before_the_others_is_the_line_that_the_screen_has_later() -> None:
     view = made.run([made.ratio("R", 0.8)], "Reversed")
     alone = claim_lines.answer_line(view).plain
-    assert alone.startswith("✗ Reversed. Contradicted: ")
-    assert " ".join(said(view, made.run([], "Other")).split()).startswith(alone)
+    assert alone.startswith("✗ Reversed. PHP is 1.25 times ")
+    assert alone in " ".join(said(view, made.run([], "Other")).split())
 
 
-def test_the_answer_names_a_contradiction_first_and_counts_the_rest() -> None:
-    claims = [
-        made.ratio("R-1", 13.0, answer=made.SUPPORTED),
-        made.order("R-2", 0.5),
-        made.order("R-3", 0.6),
-        made.ratio("R-4", 9.0, answer=made.UNDECIDED),
-    ]
-    assert findings.answer(made.run(claims)).said.endswith(
-        "(R-2; 1 more contradicted, 1 supported, 1 undecided)."
-    )
+def named(*claims: made.Told, answers: tuple[str, ...] = ()) -> study_answer.StudyAnswer:
+    """Return the answer of a study that says which claims answer its question."""
+    seen = made.run(claims)
+    study = seen.run.study.model_copy(update={"answers": answers})
+    return study_answer.answer(replace(seen, run=seen.run.model_copy(update={"study": study})))
+
+
+SIZE = made.ratio("SIZE", 13.0, answer=made.SUPPORTED)
+OPEN = made.ratio("OPEN", 9.0, answer=made.UNDECIDED, blocks_needed=5)
+
+
+def test_the_claims_that_answer_the_question_come_first_and_the_greatest_surprise_after_them() -> None:
+    given = named(made.order("R-2", 0.5), SIZE, OPEN, made.order("R-3", 0.6), answers=("OPEN", "SIZE"))
+    told = [plain(words) for words in given.found]
+    assert [re.findall(r"\((\S+) ", each)[-1] for each in told] == ["SIZE", "OPEN", "R-2"]
+    assert told[-1].startswith("A surprise: ")
+    assert plain(given.sure).startswith("Partly sure OPEN is open; ")
+
+
+def test_a_surprise_that_answers_the_question_is_told_once() -> None:
+    given = named(made.order("R-2", 0.5), SIZE, answers=("R-2", "SIZE"))
+    assert len(given.found) == 2 and "surprise" not in given.said
+    assert plain(given.sure).startswith("Sure ")
+
+
+def test_of_a_study_that_names_no_claims_the_greatest_surprise_answers() -> None:
+    given = named(SIZE, made.order("R-2", 0.5))
+    assert given.badge == "contradicted" and "(R-2 ✗ contradicted)" in plain(given.found[0])
+
+
+def test_nothing_is_sure_if_no_claim_that_answers_is_decided() -> None:
+    assert plain(named(OPEN, answers=("OPEN",)).sure).startswith("Not decided ")
+    untested = made.untestable("U", "node-http was not measured")
+    given = named(untested, SIZE, answers=("U",))
+    assert given.said == "Not answered yet: U could not be judged."
+    assert plain(given.sure).startswith("Not judged ")
 
 
 # The sentences
@@ -87,37 +119,43 @@ def test_the_answer_names_a_contradiction_first_and_counts_the_rest() -> None:
 def test_for_a_reversed_direction_the_faster_server_is_named_first() -> None:
     assert sentence(made.ratio("RF-1", 0.5)) == (
         "PHP is 2.00 times (1.82 to 2.20) as fast as Node.js; "
-        "the article has Node.js at 13.7 times PHP (RF-1)."
+        "the article has Node.js ahead, 13.7 times (RF-1 ✗ contradicted)."
     )
 
 
-def test_a_size_is_shown_in_its_published_order() -> None:
-    assert sentence(made.ratio("TJ-3", 0.168, 0.51)) == (
-        "Node.js is 0.168 times (0.153 to 0.185) as fast as PHP; the article has 0.51 times (TJ-3)."
-    )
+def test_a_ratio_is_told_from_its_larger_side() -> None:
+    small = made.ratio("TJ-3", 0.168, 0.51)
+    faster = "PHP is 5.95 times (5.41 to 6.55) as fast as Node.js"
+    assert sentence(small) == f"{faster}; the article has 2.0 (TJ-3 ↗ contradicted in size only)."
+    assert re.search(r"TJ-3 .* PHP ÷ Node\.js 5\.95 \[5\.41–6\.55\]  2\.0$", said(made.run([small])), re.M)
+    least = made.ratio("L", 0.5, 2.0, bound="at least 2 times", bounds=(2.0,))
+    assert "as fast as Node.js; claimed: at most 0.5 times (L " in sentence(least)
 
 
 def test_an_order_names_the_server_that_was_claimed_to_be_ahead() -> None:
-    assert sentence(made.order("O", 0.5)) == (
-        "PHP is 2.00 times (1.82 to 2.20) as fast as Node.js; the article has Node.js ahead (O)."
-    )
+    faster = "PHP is 2.00 times (1.82 to 2.20) as fast as Node.js"
+    assert sentence(made.order("O", 0.5)) == f"{faster}; the article has Node.js ahead (O ✗ contradicted)."
 
 
 def test_published_claimed_and_expected_ratios_are_distinguished() -> None:
-    assert "; the article has 20 ns (C)." in sentence(made.cost("C", 135.0))
+    assert "; the article has 20 ns (C ✗ contradicted)." in sentence(made.cost("C", 135.0))
     assert (
         "on this machine the cost of a non-blocking read is 135 ns" in sentence(made.cost("C", 135.0)).lower()
     )
-    assert "; claimed: above 1 % (S)." in sentence(made.share("S", 0.001))
-    assert "; the study expects 13.7 times (R)." in sentence(made.ratio("R", 8.0, expected=13.7))
-    assert "; the article has them alike (1.02) (R)." in sentence(made.ratio("R", 2.0, 1.02))
+    assert "; claimed: above 1 % (S ✗ contradicted)." in sentence(made.share("S", 0.001))
+    assert "; the study expects 13.7 (R ↗ contradicted in size only)." in sentence(
+        made.ratio("R", 8.0, expected=13.7)
+    )
+    assert "; the article has them alike (1.02) (R ↗ contradicted in size only)." in sentence(
+        made.ratio("R", 2.0, 1.02)
+    )
 
 
 def test_a_study_without_an_article_names_none() -> None:
     own = made.run([made.ratio("R", 8.0)])
     study = own.run.study.model_copy(update={"article": None})
     (found,) = findings.findings(replace(own, run=own.run.model_copy(update={"study": study})))
-    assert "the study has 13.7 times" in found.sentence and "article" not in found.sentence
+    assert "the study has 13.7" in found.sentence and "article" not in found.sentence
 
 
 def test_if_the_engine_was_the_limit_only_the_known_end_is_shown() -> None:
@@ -133,7 +171,7 @@ def test_two_blocks_far_apart_are_shown_without_an_interval_if_undecided() -> No
     assert "Node.js is 2.0 times (two blocks) as fast as PHP" in sentence((claim, vague))
     assert re.search(r"R .* 2\.0 \[two blocks\]  13\.7$", said(made.run([(claim, vague)])), re.M)
     shown = markdown(made.run([(claim, vague)]))
-    assert "| 2.0 \\[two starts]" in shown and "0.010" not in shown
+    assert "| 2.0 \\[two blocks]" in shown and "0.010" not in shown
     _, decided = made.order("O", 2.0, made.SUPPORTED)
     held = replace(decided, effects=(replace(decided.effects[0], ratio=replace(far, low=1.01, high=15.0)),))
     assert "2.0 times (1.01 to 15) as fast" in sentence((made.order("O", 2.0)[0], held))
@@ -143,36 +181,23 @@ def test_an_effect_without_a_number_is_shown_by_its_reason() -> None:
     knee = effect(PHP, reason="in none of 3 blocks it leaves its plateau", bound="340 users", what="knee")
     claim = told({"id": "K", "kind": "knee", "servers": [PHP], "published": 340}, knee)
     assert sentence(claim) == (
-        "PHP: in none of 3 blocks it leaves its plateau; the article has 340 users (K)."
+        "PHP: in none of 3 blocks it leaves its plateau; the article has 340 users (K ✗ contradicted)."
     )
 
 
 def test_an_undecided_claim_says_how_many_blocks_it_needs() -> None:
     few = made.ratio("R", 9.0, answer=made.UNDECIDED, blocks_needed=5)
-    assert "; about 5 blocks would decide it, 2 more (R)." in sentence(few)
+    assert "; about 5 blocks would decide it, 2 more (R ~ undecided in size only)." in sentence(few)
     unknown = made.ratio("R", 9.0, answer=made.UNDECIDED)
-    assert "; how many blocks would decide it is not known (R)." in sentence(unknown)
+    assert "; how many blocks would decide it is not known (R ~ undecided in size only)." in sentence(unknown)
     many = made.ratio("MANY", 9.0, answer=made.UNDECIDED, blocks_needed=50)
-    assert findings.answer(made.run([many, few])).sentence.endswith("(R; 1 more undecided).")
-
-
-def test_if_nothing_could_be_judged_the_reason_and_a_command_are_shown() -> None:
-    blocks = "it takes 2 blocks in which both have a valid trial, and there is none"
-    why = f"{blocks}: node-http was not valid in block 1"
-    given = findings.answer(
-        made.run([made.untestable("A", f"{why} (it grew); and more"), made.untestable("B", "x")])
-    )
-    assert given.said == (
-        "Not testable here: No claim could be judged: node-http was not valid in block 1 (A). "
-        "Ask again: crumple run files."
-    )
+    assert "(R " in plain(study_answer.answer(made.run([many, few])).found[0])
 
 
 def test_a_study_without_claims_says_so() -> None:
     silent = made.run([])
-    assert findings.answer(silent).said == "This study makes no claims."
-    assert said(silent).startswith("– PHP and Node.js. This study makes no claims.\n")
-    assert said().strip() == ""
+    assert study_answer.answer(silent).said == "This study makes no claims."
+    assert "– PHP and Node.js. This study makes no claims.\n" in said(silent)
 
 
 # Names
@@ -223,9 +248,9 @@ def test_five_studies_fit_one_screen_with_a_line_for_each_claim(width: int, most
     lines = said(*five(), width=width).splitlines()
     assert len(lines) <= most
     assert max(map(len, lines)) <= width
-    ids = [verdict.claim_id for view in five() for verdict in view.verdicts]
-    assert len(ids) == 26
-    for name in ids:
+    judged = [each for view in five() for each in view.verdicts if each.answer is not made.NOT_TESTABLE]
+    assert len(judged) == 21
+    for name in [each.claim_id for each in judged]:
         (line,) = [line for line in lines if re.match(rf". {name} ", line)]
         # Neither the figure nor the claimed one beside it is cut.
         assert "…" not in line.rpartition("  ")[2]
@@ -235,7 +260,7 @@ def test_five_studies_fit_one_screen_with_a_line_for_each_claim(width: int, most
 def test_every_mark_is_explained_and_columns_have_headings() -> None:
     shown = said(*five())
     marks = set(re.findall(r"^(.) S\d-\d", shown, re.M))
-    legend = next(line for line in shown.splitlines() if line.startswith("26 claims: "))
+    legend = next(line for line in shown.splitlines() if line.startswith("26 claims of 5 studies: "))
     assert all(f"{mark} " in legend for mark in marks)
     assert "contradicted" in legend and "supported" in legend and "not testable here" in legend
     assert "here [95 % interval]  claimed" in shown
@@ -244,7 +269,7 @@ def test_every_mark_is_explained_and_columns_have_headings() -> None:
 def test_a_size_that_is_open_is_counted_apart_from_a_claim_that_is_open() -> None:
     sized = made.ratio("SIZE", 9.0, answer=made.UNDECIDED)
     shown = said(made.run([sized, made.ratio("OPEN", 1.0, answer=made.UNDECIDED, direction=made.UNDECIDED)]))
-    assert "2 claims: ~ 1 undecided in size only, ? 1 undecided" in shown
+    assert "2 claims of 1 study: ~ 1 undecided in size only, ? 1 undecided" in shown
     assert re.search(r"^~ SIZE ", shown, re.M) and re.search(r"^\? OPEN ", shown, re.M)
 
 
@@ -256,9 +281,10 @@ def test_figures_are_shown_beside_the_claimed_ones() -> None:
     assert "*" not in said(made.run([made.ratio("RF-1", 0.7)]))
 
 
-def test_a_claim_that_could_not_be_tested_shows_why_in_its_line() -> None:
+def test_claims_that_could_not_be_judged_stand_together_with_their_cause() -> None:
     shown = said(made.run([made.untestable("A", "node-http was not measured"), made.ratio("R", 0.4)]))
-    assert re.search(r"– A .* node-http was not measured$", shown, re.M)
+    assert not re.search(r"^. A ", shown, re.M)
+    assert re.search(r"^! .*\. 1 claim waits for that \(A\)\.$", shown, re.M)
 
 
 def test_claims_with_one_id_in_two_studies_are_distinguished() -> None:
@@ -279,9 +305,8 @@ def test_a_text_is_cut_at_a_clause_or_word_to_fit_its_width() -> None:
 
 def test_the_proposed_report_is_that_of_the_greatest_surprise() -> None:
     calm = made.run([made.ratio("A", 13.0, answer=made.SUPPORTED)], name="calm")
-    assert said(calm, made.run([made.ratio("B", 0.4)])).endswith(
-        "Why, with charts: crumple report files-quick-20261121-063012 --open\n"
-    )
+    shown = said(calm, made.run([made.ratio("B", 0.4)]))
+    assert "Why, with charts: crumple report files-quick-20261121-063012 --open\n" in shown
 
 
 # Text from studies and servers
@@ -345,7 +370,7 @@ def test_every_format_ends_the_sentence_with_circumstances_and_conditions() -> N
     document = json.loads(as_json(seen))
     assert document["claims"][0]["circumstances"] == found
     assert document["claims"][0]["conditions"] == ["PHP of today"]
-    assert document["answer"] == findings.answer(seen).said
+    assert document["answer"] == study_answer.answer(seen).said
     untested = replace(verdict, answer=made.NOT_TESTABLE, conditions=named)
     assert run_sentences.conditions(untested) == ["It would rest on: PHP of today."]
 
@@ -354,23 +379,22 @@ def test_every_format_ends_the_sentence_with_circumstances_and_conditions() -> N
 def test_circumstances_of_several_runs_are_named_once() -> None:
     views = five()
     page = runs_report.html(views, {view.run.id: "" for view in views})
-    assert page.count("Found with") == said(*views).count("Found with") == 1
-    assert runs_report.markdown(views).count("Found with") == 1
+    assert page.count("PHP 8.2") == said(*views).count("PHP 8.2") == 1
+    assert runs_report.markdown(views).count("PHP 8.2") == 1
 
 
 @pytest.mark.usefixtures("without_charts")
-def test_every_format_of_a_run_begins_with_its_answer() -> None:
+def test_files_begin_with_the_answer_and_a_terminal_ends_with_it() -> None:
     seen = made.run([made.ratio("R", 0.4), made.share("S", 0.001)])
-    given = findings.answer(seen).sentence
-    assert html(seen).index(given) < html(seen).index('id="claims"')
-    assert markdown(seen).index(given) < markdown(seen).index("## Claims")
+    given = plain(study_answer.answer(seen).found[0]).partition(" (R")[0]
+    assert html(seen).index(given) < html(seen).index('id="R"')
+    assert markdown(seen).index(given) < markdown(seen).index("What R says")
     shown = " ".join(text(seen, width=100, styled=False).split())
-    assert shown.index(given) < shown.index("What R says")
+    assert shown.index("What R says") < shown.index(given)
 
 
-def test_the_page_counts_claims_outside_the_scale_apart_from_untestable_ones() -> None:
+def test_claims_outside_the_scale_are_folded_apart_from_untestable_ones() -> None:
     asked, larger = made.ratio("R", 0.4), made.untestable("L", "too short")
     later = (larger[0].model_copy(update={"scales": ("full",)}), larger[1])
     page = runs_report.html([made.run([asked, later])], {"files-quick-20261121-063012": ""})
-    assert '<td class="number nothing" data-label="Not testable here"></td>' in page
-    assert '<td class="number" data-label="Not asked">1</td>' in page
+    assert "1 more claim is not asked at scale quick" in page and "waits" not in page

@@ -7,6 +7,8 @@ import one_run
 import pytest
 import tiny_runs
 from crumple.errors import NotFound, UsageError
+from crumple.record import disturbance
+from crumple.record.disturbance import Disturbance
 from crumple.run import run_file, runs
 from crumple.run.runs import Begun
 from stand_ins import Stage
@@ -65,3 +67,19 @@ def test_a_missing_workload_skips_its_experiments(acts: Stage, root: Path) -> No
         stored.failure and (stored.failure.step, stored.failure.message) for stored in begun.store.trials()
     }
     assert failures == {("setup", "workload hello no longer exists; put its file back, or start a new run")}
+
+
+def test_disturbed_trials_are_tried_again_with_retry_failed(
+    acts: Stage, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disturbance, "SLOWDOWN_MAX", 2.0)
+    begun = _ran(root)
+    stored = begun.store.trials()[0]
+    taken = Disturbance(others_share=0.9, steal_share=0.0, taken_share=0.9, slowdown=9.0)
+    begun.store.set_aside(stored.trial.id)
+    begun.store.add(stored.model_copy(update={"disturbance": taken}))
+    assert runs.resume(begun.store, retry_failed=False).to_do == ()
+    again = runs.resume(begun.store, retry_failed=True)
+    assert again.to_do == (stored.trial,)
+    one_run.execute(again, root, tiny_runs.Quiet())
+    assert not any(each.disturbance == taken for each in begun.store.trials())

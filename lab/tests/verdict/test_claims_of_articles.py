@@ -139,7 +139,7 @@ def test_an_expected_ratio_is_shown_as_such_in_every_format() -> None:
     verdicts[index] = replace(verdict, effects=effects)
     seen = replace(seen, verdicts=tuple(verdicts))
     assert "| expected 7.5 |" in markdown(seen)
-    assert 'data-label="Published">expected 7.5<' in html(seen)
-    assert "expected 7.5" in text(seen, width=110, styled=False)
-    assert "published expected" not in text(seen, width=110, styled=False)
+    assert 'data-label="Claimed">expected 7.5<' in html(seen)
+    shown = text(seen, width=110, styled=False)
+    assert "  7.5*\n" in shown and "* is what the study expects" in shown
     assert {each["expected"] for each in json.loads(as_json(seen))["claims"][index]["effects"]} == {7.5}

@@ -195,7 +195,7 @@ def test_a_server_whose_trials_were_all_disturbed_is_named_with_the_remedy() -> 
     seen = [replace(each, slowdown=5.0) if each.server == "go" else each for each in pair(CLEAR)]
     said = judge(asked, seen)
     assert said.answer is UNTESTABLE
-    why = "all 3 trials of go were disturbed; run it again on a quieter machine, or --resume"
+    why = "all 3 trials of go were disturbed; run it again on a quieter machine: --resume with --retry-failed"
     assert why in said.sentence
     one = [each for each in seen if each.server != "go" or each.block == 1]
     assert "the only trial of go was disturbed" in judge(asked, one).sentence

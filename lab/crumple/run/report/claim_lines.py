@@ -1,41 +1,26 @@
-"""Claims as lines of a terminal: with their figures for one run, and a line each for several runs.
+"""Claims as lines of a terminal, and the answers of several studies.
 
 Pure: RunViews → what a terminal prints, as wide as its columns.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from crumple.drawing import fitting, numerals
-from crumple.drawing.report_parts import Tone
-from crumple.drawing.report_text import STYLES
+from crumple.drawing import numerals
+from crumple.drawing.report_text import STYLES, rich_text
 from crumple.drawing.terminal import shown_text
-from crumple.run.report import findings, run_sentences, run_tables, server_names
-from crumple.run.report.findings import ClaimResult, StudyAnswer
+from crumple.run.report import findings, run_sentences, server_names, study_answer
+from crumple.run.report.findings import ClaimResult
 from crumple.run.report.view import RunView
 from crumple.study.claim import Claim
 from crumple.verdict.effect import EXPECTED, Effect, VerdictWord
 from crumple.verdict.verdict_sentences import amount
 
-# Columns between the columns of a table.
-PADDING = fitting.GAP
-# The fewest columns that a claim's text has if figures follow it in its line; with less than 36, most claims
-# would take three lines or more.
-CLAIM_MIN = 36
-# Badge → its sign and tone, in the order of the screen of several runs.
-MARKS: Mapping[str, tuple[str, Tone]] = {
-    "contradicted": ("✗", "bad"),
-    "contradicted in size only": ("↗", "doubtful"),
-    "supported": ("✓", "good"),
-    "undecided in size only": ("~", "open"),
-    "undecided": ("?", "open"),
-    "not testable here": ("–", "dim"),
-}
 # What stands between the columns of the screen of several runs.
 GAP = "  "
 # An id, and what was claimed, have at most 16 columns on that screen: longer ones are rare, and are cut.
@@ -43,61 +28,9 @@ ID_MAX, CLAIMED_MAX = 16, 16
 # A claim's text has at least 28 columns in the line that it shares with its figure: about five words.
 CLAIM_ROOM_MIN = 28
 ELLIPSIS = "…"
-NO_BADGE: tuple[str, Tone] = ("–", "dim")
 EXPECTS = "* is what the study expects; no article has it."
 # What stands between two clauses of a claim, where its text may be cut.
 _CLAUSES = (": ", "; ", ", ")
-
-
-def of_run(view: RunView, columns: int) -> list[RenderableType]:
-    """Return a table with a row for each claim.
-
-    Figures are in its line if all claims have room for that, else below.
-    """
-    claims = run_tables.claims(view)
-    heads = (
-        _longest(claim.verdict.claim_id for claim in claims),
-        _longest(claim.answer for claim in claims),
-    )
-    room = columns - 1 - sum(heads) - CLAIM_MIN - 4 * PADDING
-    behind = all(_longest(_figure_lines(claim)) <= room for claim in claims)
-    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, PADDING, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(ratio=1)
-    table.add_column(no_wrap=True)
-    if behind:
-        table.add_column(no_wrap=True, justify="right")
-    for claim in claims:
-        sign, style = _mark(claim.answer)
-        text = Text(claim.verdict.text)
-        for line in [] if behind else _figure_lines(claim, names_servers=True):
-            text.append(f"\n{line}", style="dim")
-        row = [Text(sign, style=style), Text(claim.verdict.claim_id), text, Text(claim.answer, style=style)]
-        table.add_row(*row, *([Text("\n".join(_figure_lines(claim)))] if behind else []))
-    return [table]
-
-
-def _longest(texts: Iterable[str]) -> int:
-    return max(map(len, texts), default=0)
-
-
-def _figure_lines(claim: run_tables.ClaimRow, names_servers: bool = False) -> list[str]:
-    """Return a line for each effect shown with a figure; `names_servers`: name the servers if they differ."""
-    if claim.closest:
-        return [f"closest {effect.measured}" for effect in claim.shown]
-    # The verdict's sentence says why there is no figure.
-    seen = [effect for effect in claim.shown if effect.measured.estimate != numerals.ABSENT]
-    several = names_servers and len({effect.label for effect in claim.shown}) > 1
-    return [f"{effect.label}: {_comparison(effect)}" if several else _comparison(effect) for effect in seen]
-
-
-def _comparison(effect: run_tables.EffectRow) -> str:
-    if effect.published == numerals.ABSENT:
-        return str(effect.measured)
-    if effect.published.startswith(EXPECTED):
-        return f"{effect.measured} {effect.published}"
-    return f"{effect.measured} {'claimed' if effect.claimed else 'published'} {effect.published}"
 
 
 @dataclass(frozen=True)
@@ -112,42 +45,43 @@ class _ClaimLine:
     claimed: str
 
 
-def of_runs(views: Sequence[RunView], columns: int) -> list[RenderableType]:
-    """Return an answer to each study, surprises first, and a line for each claim."""
-    answers: list[RenderableType] = [_answers(findings.answers(views))]
+def lines(views: Sequence[RunView], columns: int, *, has_legend: bool = True) -> list[RenderableType]:
+    """Return a line for each claim that was judged, below a count of the answers with their signs."""
     found = [(view, each) for view in views for each in findings.findings(view)]
-    if not found:
-        return answers
     rows = _rows(found)
-    return [*answers, Text(), _legend(rows), *_claim_lines(rows, columns)]
+    shown = [row for row in rows if row.badge != VerdictWord.NOT_TESTABLE.value]
+    legend = [_legend(rows)] if rows and has_legend else []
+    return [*legend, *(_claim_lines(shown, columns) if shown else [])]
 
 
 def answer_line(view: RunView) -> Text:
-    """Return the answer of one study, as the screen of several runs begins with it."""
-    return Text(" ").join(_mark_and_answer(findings.answer(view)))
+    """Return the answer of one study in a line, as a session of several shows it once the study is over."""
+    given = study_answer.answer(view)
+    sign, style = _mark(given.badge)
+    return Text.assemble(
+        (sign, style), " ", (f"{on_one_line(view.run.study.title)}.", "bold"), f" {given.said}"
+    )
 
 
-def _answers(given: Sequence[StudyAnswer]) -> Table:
+def answers(views: Sequence[RunView]) -> list[RenderableType]:
+    """Return the first sentence of the answer to each study, surprises first."""
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(ratio=1)
-    for each in given:
-        table.add_row(*_mark_and_answer(each))
-    return table
-
-
-def _mark_and_answer(given: StudyAnswer) -> tuple[Text, Text]:
-    sign, style = _mark(given.badge)
-    title = f"{on_one_line(given.view.run.study.title)}."
-    said = Text.assemble((title, "bold"), " ", (given.word, style), on_one_line(given.sentence))
-    return Text(sign, style=style), said
+    for given in study_answer.answers(views):
+        sign, style = _mark(given.badge)
+        title = f"{on_one_line(given.view.run.study.title)}. "
+        table.add_row(
+            Text(sign, style=style), Text.assemble((title, "bold"), rich_text(given.of_question[0]))
+        )
+    return [table] if views else []
 
 
 def _legend(rows: Sequence[_ClaimLine]) -> Text:
     """Return how many claims have each answer, with the mark of each answer."""
     kinds = Counter(row.badge for row in rows)
     legend = Text(f"{numerals.count(len(rows), 'claim')}:")
-    for at, badge in enumerate(badge for badge in MARKS if kinds[badge]):
+    for at, badge in enumerate(badge for badge in study_answer.MARKS if kinds[badge]):
         sign, style = _mark(badge)
         # Beside "7 contradicted" the word need not be repeated.
         whole = badge.removeprefix("contradicted ") if kinds["contradicted"] else badge
@@ -190,7 +124,7 @@ def _rows(found: Sequence[tuple[RunView, ClaimResult]]) -> list[_ClaimLine]:
     """Return the claims by answer, the greatest surprises first, others in the order of the studies."""
     # Two studies on one screen may use the same claim id.
     ids = Counter(each.verdict.claim_id for _, each in found)
-    order = [*MARKS]
+    order = [*study_answer.MARKS]
 
     def place(row: tuple[RunView, ClaimResult]) -> tuple[int, tuple[float, ...]]:
         _, each = row
@@ -203,19 +137,20 @@ def _rows(found: Sequence[tuple[RunView, ClaimResult]]) -> list[_ClaimLine]:
 
 def _row(view: RunView, each: ClaimResult, is_unique: bool) -> _ClaimLine:
     name = each.verdict.claim_id if is_unique else f"{view.run.study.name} {each.verdict.claim_id}"
-    figures = _figures(view, each, each.lead) if each.lead else (findings.why_untestable(each.verdict), "")
+    lead = each.lead and findings.as_claimed(each.claim, each.lead)
+    figures = _figures(view, each, lead) if lead else (findings.why_untestable(each.verdict), "")
     return _ClaimLine(
         badge=run_sentences.answer(each.verdict),
         name=on_one_line(name),
         text=on_one_line(each.verdict.text).removesuffix("."),
         figures=tuple(map(on_one_line, figures)),
-        claimed=on_one_line(_claimed(each.claim, each.lead)) if each.lead else "",
+        claimed=on_one_line(claimed(each.claim, lead)) if lead else "",
     )
 
 
 def _mark(badge: str) -> tuple[str, str]:
     """Return the sign of a badge, and its style."""
-    sign, tone = MARKS.get(badge, NO_BADGE)
+    sign, tone = study_answer.MARKS.get(badge, study_answer.NO_BADGE)
     return sign, STYLES[tone]
 
 
@@ -231,25 +166,27 @@ def _figures(view: RunView, each: ClaimResult, effect: Effect) -> tuple[str, ...
     figure, interval = findings.figure_and_interval(effect)
     said = f"{figure} [{interval}]" if interval else figure
     whose = _whose(view, each, effect)
-    return (f"{whose} {said}", said, figure) if whose else (said, figure)
+    # Of a ratio that is told from its other side the claim's text does not say whose it is.
+    others = () if effect is not each.lead and effect.to and whose else (said, figure)
+    return (f"{whose} {said}", *(others or (f"{whose} {figure}",))) if whose else others
 
 
 def _whose(view: RunView, each: ClaimResult, effect: Effect) -> str:
-    every = each.verdict.effects
-    if len({(one.of, one.to) for one in every}) < 2:
+    places = {(one.of, one.to) for one in each.verdict.effects}
+    if len(places) < 2 and (effect.of, effect.to) in places:
         return ""
-    names = server_names.plain(view, [label for one in every for label in (one.of, one.to) if label])
+    every = [label for one in each.verdict.effects for label in (one.of, one.to) if label]
+    names = server_names.plain(view, every)
     return f"{names[effect.of]} ÷ {names[effect.to]}" if effect.to else names[effect.of]
 
 
-def _claimed(claim: Claim, effect: Effect) -> str:
+def claimed(claim: Claim, effect: Effect) -> str:
     """Return what the figure is compared with, in a word or two; an asterisk if no article prints it."""
-    if effect.published is not None:
-        return numerals.published(effect.published)
-    if effect.expected is not None:
-        return f"{numerals.published(effect.expected)}*"
+    if size := effect.published or effect.expected:
+        times = findings.times_of(size) if size >= 1 else f"1 ÷ {findings.times_of(1 / size)}"
+        return times if effect.published else f"{times}*"
     if claim.kind == "order":
-        return _side_of_1(effect)
+        return "above 1" if findings.claims_more(claim, effect) else "below 1"
     if claim.kind == "stall":
         return "waits" if claim.stalls else "does not wait"
     if claim.kind in ("growth", "share", "flatness") and len(effect.bounds) == 1:
@@ -260,14 +197,6 @@ def _claimed(claim: Claim, effect: Effect) -> str:
     if effect.bound.startswith(EXPECTED):
         return f"{effect.bound.removeprefix(EXPECTED)}*"
     return effect.bound
-
-
-def _side_of_1(effect: Effect) -> str:
-    """Return the side of 1 that an order claims: where the ratio is if supported, else the other side."""
-    if effect.ratio is None or effect.answer is VerdictWord.UNDECIDED:
-        return "not 1"
-    above = (effect.ratio.estimate > 1) == (effect.answer is VerdictWord.SUPPORTED)
-    return "above 1" if above else "below 1"
 
 
 def shorten(text: str, room: int) -> str:

@@ -1,6 +1,6 @@
 """One experiment in the report of a run: its servers, what limits them, its charts, and its noise."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ from crumple.drawing.report_parts import (
     FILES,
     Charts,
     Column,
+    Fold,
     Heading,
     Only,
     Paragraph,
@@ -23,8 +24,17 @@ from crumple.drawing.report_parts import (
     on_terminal,
     phrase,
 )
-from crumple.run.report import claims_table, run_sentences, run_tables, server_names, why_sentences
+from crumple.run.report import (
+    chosen_charts,
+    claims_table,
+    run_sentences,
+    run_tables,
+    server_names,
+    why,
+    why_sentences,
+)
 from crumple.run.report.view import ExperimentView, RunView, ServerView
+from crumple.verdict.verdict_sentences import capital, enumerate_parts
 
 if TYPE_CHECKING:
     from crumple.drawing.chart import BoundChart
@@ -92,15 +102,41 @@ def _besides(row: ServerView) -> str:
 
 
 def _in_full(view: RunView, at: int) -> Iterator[Part]:
+    """Yield the question, the chart that the article would draw, and the table; the rest is folded."""
     shown = view.experiments[at]
     if shown.experiment.about:
         yield Prose(shown.experiment.about)
-    yield Paragraph(join("Experiment ", Span(shown.name, form="code"), f": {run_sentences.setup(shown)}."))
+    first, others = chosen_charts.of(view, shown)
+    if not first:
+        yield Paragraph(run_sentences.nothing_counts(shown), "problem")
+        yield Fold("Setup", [_setup(shown)])
+        return
+    explained = {
+        kind for earlier in view.experiments[:at] for each in chosen_charts.of(view, earlier) for kind in each
+    }
+    yield Charts(partial(_charts, shown, first, explained))
     yield _table_in_full(shown)
-    for row in shown.rows:
-        if said := run_sentences.unanswered(row):
-            yield Paragraph(phrase(f"{row.name}: {said}; {run_sentences.OF_THE_OTHERS}.", "bad", strong=True))
-    yield Charts(partial(_charts, view, at))
+    folded: list[Part] = [
+        _setup(shown),
+        Charts(partial(_charts, shown, others, explained)),
+        *_limits(shown),
+        *_noise(shown),
+    ]
+    yield Fold(_rest(shown, others), folded)
+
+
+def _rest(shown: ExperimentView, charts: Sequence[str]) -> str:
+    """Return what the fold of an experiment has."""
+    more = [numerals.count(len(charts), "more chart")] if charts else []
+    limits = ["what limits the servers"] if any(why.servers(shown)) else []
+    return capital(enumerate_parts(["setup", *more, *limits, "noise", "every request"]))
+
+
+def _setup(shown: ExperimentView) -> Paragraph:
+    return Paragraph(join("Experiment ", Span(shown.name, form="code"), f": {run_sentences.setup(shown)}."))
+
+
+def _limits(shown: ExperimentView) -> Iterator[Part]:
     if limited := why_sentences.rows(shown):
         yield Heading("What limits them")
         yield Paragraph(why_sentences.ABOUT, "note")
@@ -112,6 +148,9 @@ def _in_full(view: RunView, at: int) -> Iterator[Part]:
             Column("Mean response time", times),
         ]
         yield Table(columns, style="plain")
+
+
+def _noise(shown: ExperimentView) -> Iterator[Part]:
     yield Heading("Noise")
     yield Paragraph(run_sentences.noise(shown))
     if said := run_sentences.visible(shown):
@@ -120,16 +159,15 @@ def _in_full(view: RunView, at: int) -> Iterator[Part]:
     yield Paragraph(join(Span(run_sentences.identity(shown), form="code")))
 
 
-def _charts(view: RunView, at: int) -> list["BoundChart"]:
-    """Return the charts of an experiment; each kind has its caption only where it comes first."""
-    # Imported here because charts take a second to import, and a terminal has none.
+def _charts(shown: ExperimentView, names: Sequence[str], explained: Collection[str]) -> list["BoundChart"]:
+    """Return charts of an experiment; each kind has its caption only where it comes first."""
+    # Imported here because charts take a moment to import, and a terminal has none.
     from crumple.run.report import run_charts
 
-    shown, before = view.experiments[at], view.experiments[:at]
-    explained = {kind.name for earlier in before for kind in run_charts.of_experiment(earlier)}
     return [
         (replace(kind, caption="") if kind.name in explained else kind).of(shown, of=shown.name)
         for kind in run_charts.of_experiment(shown)
+        if kind.name in names
     ]
 
 
@@ -139,8 +177,7 @@ def _table_in_full(shown: ExperimentView) -> Table:
         join(
             Span(row.server.note.language, form="swatch"),
             f"{row.server.note.title} ",
-            Span(row.server.name, form="label"),
-            Span(run_sentences.io_model(row.server.note), form="below"),
+            Span(f"{row.server.name} · {run_sentences.io_model(row.server.note)}", form="below"),
         )
         for row in rows
     ]
@@ -167,4 +204,5 @@ def _table_in_full(shown: ExperimentView) -> Table:
         ],
         style="servers",
         row_styles=["lossy" if row.server.lossy else "" for row in rows],
+        below=[[Paragraph(f"{capital(row.remark)}.")] if row.remark else [] for row in rows],
     )

@@ -1,24 +1,23 @@
-"""The result of each claim in a sentence, and the answer to each study.
+"""The result of each claim in a sentence, told from the larger side of its ratio.
 
 A sentence is built from a claim's kind and metric and from the effect's figures, not from the study's words,
-and has no full stop. An answer names a contradicted claim if there is one, the greatest surprise of several;
-else a supported claim, else an undecided one. Plain text: the formats place it.
+and has no full stop. Plain text: the formats place it. `study_answer` makes the answer of a study of them.
 """
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from crumple.run.report import run_sentences, server_names
+from crumple.drawing import numerals
+from crumple.record.metrics import METRICS
+from crumple.run.report import server_names
 from crumple.run.report.view import RunView
 from crumple.stats.interval import Interval
 from crumple.study.claim import Claim
 from crumple.verdict import opinions
-from crumple.verdict.case import experiments_of
 from crumple.verdict.effect import EXPECTED, Effect, VerdictWord
-from crumple.verdict.verdict import Verdict, most_of
-from crumple.verdict.verdict_sentences import capital, ends, value_ends
+from crumple.verdict.verdict import Verdict
+from crumple.verdict.verdict_sentences import capital, ends, number, value_ends
 
 # How far a measured 0 lies from what was claimed, as a logarithm: as far as a factor of a thousand, which is
 # farther than any ratio that was measured.
@@ -28,6 +27,8 @@ TWO_BLOCKS = "two blocks"
 # A sentence repeats two names if they have at most 32 characters together; with longer ones it would take
 # more than a line to say what is claimed.
 NAMED_MAX = 32
+# A claimed ratio is shown as it is printed if that takes at most five characters: "13.7", "1.456".
+PRINTED_MAX = 5
 # The tier of a claim that nothing is known about: behind the four tiers of surprises, 0 to 3.
 _LAST = 4
 _RATIOS = {
@@ -150,7 +151,7 @@ def _claimed(effect: Effect) -> float | None:
 def _clause(view: RunView, claim: Claim, effect: Effect, names: Mapping[str, str]) -> str:
     whose = "the article" if view.run.study.article else "the study"
     if effect.ratio is not None:
-        return _ratio(claim, effect, effect.ratio, names, whose)
+        return _ratio(claim, effect, names, whose)
     if effect.value is not None:
         return f"{_value(claim, effect, names)}; {_bound(claim, effect, whose)}"
     # The result is not a number.
@@ -158,42 +159,78 @@ def _clause(view: RunView, claim: Claim, effect: Effect, names: Mapping[str, str
     return f"{said}; {_bound(claim, effect, whose)}" if effect.bound else said
 
 
-def _ratio(claim: Claim, effect: Effect, ratio: Interval, names: Mapping[str, str], whose: str) -> str:
-    turned = _is_turned(claim, effect, ratio)
-    of, to = names[effect.of], names[effect.to]
-    said = _ratio_clause(
-        claim, effect, _invert(ratio) if turned else ratio, *((to, of) if turned else (of, to))
+def larger_side(effect: Effect) -> Effect:
+    """Return a comparison told from its larger side: 5.3 times as fast, and not 0.190 times."""
+    ratio = effect.ratio
+    return effect if ratio is None or effect.limit or ratio.estimate >= 1 else turned(effect)
+
+
+def turned(effect: Effect) -> Effect:
+    """Return a comparison of the second server with the first."""
+    assert effect.ratio is not None
+    # The one bound in words that a ratio has is a least one.
+    bound = (
+        f"at most {number(1 / effect.bounds[0])} times" if effect.bound and effect.bounds else effect.bound
     )
-    if effect.bound:
-        return f"{said}; claimed: {effect.bound}"
+    return replace(
+        effect,
+        of=effect.to,
+        to=effect.of,
+        ratio=_invert(effect.ratio),
+        published=effect.published and 1 / effect.published,
+        expected=effect.expected and 1 / effect.expected,
+        bounds=tuple(1 / bound if bound else math.inf for bound in effect.bounds),
+        bound=bound,
+    )
+
+
+def as_claimed(claim: Claim, effect: Effect) -> Effect:
+    """Return a comparison told from the side that is larger in the claim, as tables of claims have it."""
     size = effect.published or effect.expected
+    below = size < 1 if size else claim.kind == "order" and not claims_more(claim, effect)
+    return turned(effect) if below and effect.ratio is not None and not effect.limit else effect
+
+
+def claims_more(claim: Claim, effect: Effect) -> bool:
+    """Return whether an order has the first server of a comparison above the second in the figure."""
+    metric = METRICS.get(getattr(claim, "metric", ""))
+    is_better_high = metric is None or metric.better == "higher"
+    tiers: Sequence[Sequence[str]] = getattr(claim, "tiers", ())
+    place = {name: at for at, tier in enumerate(tiers) for name in tier}
+    return is_better_high == (place.get(effect.of, 0) < place.get(effect.to, len(tiers)))
+
+
+def _ratio(claim: Claim, effect: Effect, names: Mapping[str, str], whose: str) -> str:
+    shown = larger_side(effect)
+    said = _ratio_clause(claim, shown, names[shown.of], names[shown.to])
+    if shown.bound:
+        return f"{said}; claimed: {shown.bound}"
+    size = shown.published or shown.expected
     if size is None:
         holds = effect.answer is VerdictWord.SUPPORTED
-        return said if holds else f"{said}; {whose} has {of} ahead"
+        return said if holds else f"{said}; {whose} has {names[effect.of]} ahead"
     has = f"{whose} has" if effect.published else "the study expects"
-    if turned:
-        named = len(of + to) <= NAMED_MAX
-        return f"{said}; {has} {f'{of} at {size:g} times {to}' if named else f'the other at {size:g} times'}"
-    tolerance = getattr(claim, "tolerance", 0.0)
-    return f"{said}; {has} {_alike_or(size, tolerance)}"
+    if opinions.states_likeness(size, getattr(claim, "tolerance", 0.0)):
+        return f"{said}; {has} them alike ({times_of(max(size, 1 / size))})"
+    if size > 1:
+        return f"{said}; {has} {times_of(size)}"
+    return f"{said}; {has} {_the_other(names[shown.of], names[shown.to])} {times_of(1 / size)} times"
 
 
-def _is_turned(claim: Claim, effect: Effect, ratio: Interval) -> bool:
-    """Whether the sentence swaps the two servers, so that the one ahead comes first."""
-    if effect.limit:
-        return False
-    if effect.direction is VerdictWord.CONTRADICTED:
-        return ratio.estimate < 1
-    # An order claims no size, so the sentence may invert its ratio.
-    return claim.kind == "order" and ratio.estimate < 1
+def _the_other(ahead: str, other: str) -> str:
+    """Return who is ahead there, and of whom, if both names have room."""
+    return f"{other} ahead," if len(ahead + other) <= NAMED_MAX else "the other ahead,"
 
 
-def _alike_or(size: float, tolerance: float) -> str:
-    return f"them alike ({size:g})" if opinions.states_likeness(size, tolerance) else f"{size:g} times"
+def times_of(size: float) -> str:
+    """Return what was claimed of a ratio; one that was turned round gets two digits, as the articles have."""
+    printed = numerals.published(size)
+    return printed if len(printed) <= PRINTED_MAX else numerals.significant(size, 2)
 
 
-def _ratio_clause(claim: Claim, effect: Effect, ratio: Interval, of: str, to: str) -> str:
-    low, middle, high = ends(ratio, effect.bounds if ratio is effect.ratio else (1.0,))
+def _ratio_clause(claim: Claim, effect: Effect, of: str, to: str) -> str:
+    assert effect.ratio is not None
+    low, middle, high = ends(effect.ratio, effect.bounds)
     times = f"{middle} times ({TWO_BLOCKS if effect.is_vague else f'{low} to {high}'})"
     if effect.limit:
         times = f"{effect.limit} {low if effect.limit == 'at least' else high} times"
@@ -238,7 +275,7 @@ def figure_and_interval(effect: Effect) -> tuple[str, str]:
     """Return the figure with its unit, and its interval or empty: "23.1 ms" and "22.5–23.7"."""
     figure, low, high, unit = _figure(effect)
     # A dash before a minus would read as a second minus.
-    interval = f"{low}{' to ' if '-' in low + high else '–'}{high}" if low else ""
+    interval = f"{low}{' to ' if '−' in low + high else '–'}{high}" if low else ""
     interval = TWO_BLOCKS if effect.is_vague else interval
     return f"{figure}{'' if effect.unit == 'times' else unit}", interval
 
@@ -247,7 +284,7 @@ def _figure(effect: Effect) -> tuple[str, str, str, str]:
     """Return the figure, both ends of its interval, empty if it has none, and its unit."""
     if effect.value is not None:
         low, figure, high, unit = value_ends(effect)
-        nothing = effect.value.low == effect.value.high == 0
+        nothing = effect.value.low == effect.value.high
     else:
         assert effect.ratio is not None
         (low, figure, high), unit, nothing = ends(effect.ratio, effect.bounds), "", False
@@ -255,7 +292,7 @@ def _figure(effect: Effect) -> tuple[str, str, str, str]:
         return f"{effect.limit} {low if effect.limit == 'at least' else high}", "", "", unit
     if effect.is_vague:
         return figure, "", "", unit
-    return ("0", "", "", unit) if nothing else (figure, low, high, unit)
+    return (figure if float(figure) else "0", "", "", unit) if nothing else (figure, low, high, unit)
 
 
 def _bound(claim: Claim, effect: Effect, whose: str) -> str:
@@ -265,95 +302,3 @@ def _bound(claim: Claim, effect: Effect, whose: str) -> str:
         expects = effect.bound.removeprefix(EXPECTED)
         return f"the study expects {expects}" if expects != effect.bound else f"{whose} has {effect.bound}"
     return f"claimed: {effect.bound}"
-
-
-# A study's answer is taken from the first of these that its verdicts have.
-_ORDER = (VerdictWord.CONTRADICTED, VerdictWord.SUPPORTED, VerdictWord.UNDECIDED)
-
-
-@dataclass(frozen=True)
-class StudyAnswer:
-    """The answer of a study."""
-
-    view: RunView
-    badge: str
-    """The answer as verdicts show it, empty if no claim was asked."""
-    sentence: str
-    """One sentence, with its full stop."""
-    rank: tuple[int, int, bool, float]
-    """The sort key, surprises first."""
-
-    @property
-    def word(self) -> str:
-        """The badge as the sentence's opening, for formats that show no badge beside it."""
-        return f"{self.badge.capitalize()}: " if self.badge else ""
-
-    @property
-    def said(self) -> str:
-        """The opening and the sentence."""
-        return self.word + self.sentence
-
-
-def answers(views: Sequence[RunView]) -> list[StudyAnswer]:
-    """Return the answer of each study, surprises first; equal ones in the order of the studies."""
-    return sorted((answer(view) for view in views), key=lambda each: each.rank)
-
-
-def answer(view: RunView) -> StudyAnswer:
-    """Return the answer of one study."""
-    found = findings(view)
-    for place, kind in enumerate(_ORDER):
-        alike = [each for each in found if each.verdict.answer is kind]
-        if alike:
-            lead = _first_of(alike, kind)
-            badge = run_sentences.answer(lead.verdict)
-            return StudyAnswer(view, badge, _sentence(lead, found, view), (place, *lead.rank))
-    return _nothing(view, found)
-
-
-def _first_of(found: Sequence[ClaimResult], kind: VerdictWord) -> ClaimResult:
-    """Return the greatest surprise; of undecided claims the one that needs the fewest blocks."""
-    if kind is VerdictWord.UNDECIDED:
-        return min(found, key=lambda each: (each.lead and each.lead.blocks_needed) or math.inf)
-    return min(found, key=lambda each: each.rank)
-
-
-def _sentence(lead: ClaimResult, found: Sequence[ClaimResult], view: RunView) -> str:
-    is_open = lead.verdict.answer is VerdictWord.UNDECIDED
-    would = f"; {_would_take(lead, view)}" if is_open else ""
-    return f"{lead.sentence}{would} ({lead.verdict.claim_id}{_others(lead, found)})."
-
-
-def _others(lead: ClaimResult, found: Sequence[ClaimResult]) -> str:
-    """Return the answers to the study's other claims: "; 2 more contradicted, 6 supported"."""
-    counted = Counter(each.verdict.answer for each in found if each is not lead)
-    more = {lead.verdict.answer: " more"}
-    parts = [f"{counted[kind]}{more.get(kind, '')} {kind.value}" for kind in _ORDER if counted[kind]]
-    return "".join(["; " if parts else "", ", ".join(parts)])
-
-
-def _would_take(lead: ClaimResult, view: RunView) -> str:
-    """Return how many blocks would decide an undecided claim, and whether its scale has that number."""
-    effect = lead.lead
-    if effect is None or effect.blocks_needed is None or effect.measured is None:
-        return "how many blocks would decide it is not known"
-    needed = f"about {effect.blocks_needed} blocks would decide it"
-    scales = {
-        name: view.run.study.experiments[name].scales[view.run.scale] for name in experiments_of(lead.claim)
-    }
-    most = most_of(effect, scales)
-    lost = max(0, lead.verdict.blocks - effect.measured.n)
-    if any(each.least_blocks for each in scales.values()) and effect.blocks_needed + lost > most:
-        return f"{needed}, and this scale has {most} at most"
-    return f"{needed}, {effect.blocks_needed - effect.measured.n} more"
-
-
-def _nothing(view: RunView, found: Sequence[ClaimResult]) -> StudyAnswer:
-    if not found:
-        return StudyAnswer(view, "", run_sentences.summary(view), (4, 0, False, 0.0))
-    claim = found[0].verdict
-    because = f": {why}" if (why := why_untestable(claim)) else ""
-    none = "No claim" if len(found) > 1 else "The claim that was asked"
-    could = "could be judged" if len(found) > 1 else "could not be judged"
-    said = f"{none} {could}{because} ({claim.claim_id}). Ask again: crumple run {view.run.study.name}."
-    return StudyAnswer(view, VerdictWord.NOT_TESTABLE.value, said, (3, 0, False, 0.0))

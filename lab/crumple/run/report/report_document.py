@@ -16,7 +16,7 @@ from crumple.record.disturbance import Disturbance
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS
 from crumple.record.undisturbed import SURE
-from crumple.run.report import findings, left_sentences, run_sentences, why, why_sentences
+from crumple.run.report import left_sentences, run_sentences, study_answer, why, why_sentences
 from crumple.run.report.server_names import circumstances
 from crumple.run.report.view import ExperimentView, RunView, ServerView, StartView
 from crumple.run.report.why import ServerWhy
@@ -272,7 +272,7 @@ def document(view: RunView) -> ReportDocument:
         ended=run.ended,
         stopped=run.stopped,
         caution=run_sentences.LOOPBACK,
-        answer=findings.answer(view).said,
+        answer=study_answer.answer(view).said,
         summary=run_sentences.summary(view),
         claims=tuple(_claim(view, verdict, limits) for verdict in view.verdicts),
         experiments=tuple(map(_experiment, view.experiments)),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from crumple.drawing.chart import BoundChart, Chart
 from crumple.drawing.plot import Picture
-from crumple.run.report import bars, canary_chart, curves, ramp_chart, why
+from crumple.run.report import bars, canary_chart, chosen_charts, curves, ramp_chart, why
 from crumple.run.report.view import ExperimentView, RunView
 from crumple.study.study_load import RampShape
 from crumple.words import time_rows
@@ -103,8 +103,13 @@ def of_experiment(experiment: ExperimentView) -> list[ChartKind]:
 
 
 def of_run(view: RunView) -> list[BoundChart]:
-    """Return the charts of all experiments."""
-    return [kind.of(each, of=each.name) for each in view.experiments for kind in of_experiment(each)]
+    """Return the charts of all experiments that the report has."""
+    return [
+        kind.of(each, of=each.name)
+        for each in view.experiments
+        for kind in of_experiment(each)
+        if any(kind.name in names for names in chosen_charts.of(view, each))
+    ]
 
 
 def write(view: RunView, folder: Path) -> list[Path]:

@@ -17,7 +17,7 @@ from crumple.run.report.view import ExperimentView, RunView, ServerView, StartVi
 from crumple.run.run_file import ServerNote
 from crumple.study.study import Experiment
 from crumple.study.study_load import Scale, Until, WarmUp
-from crumple.verdict.effect import VerdictWord
+from crumple.verdict.effect import Effect, VerdictWord
 from crumple.verdict.verdict import Verdict
 from crumple.verdict.verdict_sentences import IN_SIZE_ONLY, enumerate_parts
 
@@ -40,6 +40,9 @@ SEVERAL_LOOKS = (
     "beforehand."
 )
 NOT_RANKED = "not ranked by speed"
+# Two blocks give one difference a server: that two starts came out alike says little of a third.
+NOISE_BLOCKS_MIN = 3
+TOO_FEW_BLOCKS = "two blocks are too few to tell"
 # A visible difference above a factor of a thousand says only that nothing would be seen.
 BEYOND_MEASURE = 1_000
 OF_THE_OTHERS = "quantiles are of the others"
@@ -68,9 +71,9 @@ def reading(view: RunView) -> str:
     return " ".join(said)
 
 
-def answer(verdict: Verdict) -> str:
-    """Return a verdict's answer as a badge shows it."""
-    return verdict.answer.value + (f" {IN_SIZE_ONLY}" if verdict.in_size_only else "")
+def answer(given: Verdict | Effect) -> str:
+    """Return the answer to a claim, or to one comparison of it, as a badge shows it."""
+    return given.answer.value + (f" {IN_SIZE_ONLY}" if given.in_size_only else "")
 
 
 def reason(verdict: Verdict) -> str:
@@ -120,6 +123,27 @@ def warnings(view: RunView) -> str:
     """Return "28 trials count with a warning"."""
     number = len(view.warned)
     return f"{numerals.count(number, 'trial')} {'counts' if number == 1 else 'count'} with a warning"
+
+
+def nothing_counts(shown: ExperimentView) -> str:
+    """Return that no trial of an experiment counts, and the reasons, each once."""
+    if not shown.starts:
+        return "No trial of this experiment was run."
+    reasons = dict.fromkeys(reason for start in shown.starts for reason in _why_not(start))
+    return f"None of {numerals.count(len(shown.starts), 'trial')} counts: {'; '.join(reasons)}."
+
+
+def _why_not(start: StartView) -> Iterable[str]:
+    if start.trial.failure is not None:
+        return [start.trial.failure.message]
+    # What follows a colon has the figures of one trial.
+    return [problem.partition(":")[0] for problem in start.trial.problems]
+
+
+def not_counting(view: RunView) -> str:
+    """Return "3 trials do not count"."""
+    number = len(view.failed) + len(view.not_valid) + len(view.skipped)
+    return f"{numerals.count(number, 'trial')} {'does' if number == 1 else 'do'} not count"
 
 
 def _left_out(view: RunView) -> str:
@@ -212,6 +236,8 @@ def noise(shown: ExperimentView, metric: str = "throughput") -> str:
     of = shown.noise[metric]
     if of.spread is None:
         return f"How much starts of one server differ is not known: {of.why}."
+    if of.blocks < NOISE_BLOCKS_MIN:
+        return f"How much starts of one server differ is not known: {TOO_FEW_BLOCKS}."
     differ = f"differ by {difference(of.spread)} in {phrase(metric)}"
     said = f"Starts of one server typically {differ} from block to block"
     if of.visible is None:
@@ -228,15 +254,21 @@ def noise(shown: ExperimentView, metric: str = "throughput") -> str:
 def sees(shown: ExperimentView) -> str:
     """Return which difference in throughput the experiment could see, in a line."""
     of = shown.noise["throughput"]
-    if of.visible is None:
-        return f"what differences it could see: not known, {of.why}"
+    if of.visible is None or of.blocks < NOISE_BLOCKS_MIN:
+        return f"what differences it could see: not known, {of.why or TOO_FEW_BLOCKS}"
     between = f" between servers with {numerals.count(of.blocks, 'block')}" if of.some_have_fewer else ""
     return f"sees differences of {difference(of.visible)} in throughput{between}"
 
 
+def visible_ratio(shown: ExperimentView, metric: str = "throughput") -> float | None:
+    """Return the difference that an experiment could see, as a factor; None: too little is known of it."""
+    of = shown.noise[metric]
+    return of.visible if of.blocks >= NOISE_BLOCKS_MIN else None
+
+
 def visible(shown: ExperimentView) -> str:
     """Return the visible difference of every metric: "Seen in four runs of five: throughput 9.1 %, …"."""
-    known = {name: of.visible for name, of in shown.noise.items() if of.visible is not None}
+    known = {name: found for name in shown.noise if (found := visible_ratio(shown, name)) is not None}
     seen = ", ".join(f"{phrase(name)} {difference(ratio)}" for name, ratio in known.items())
     return f"Seen in four runs of five: {seen}." if seen else ""
 

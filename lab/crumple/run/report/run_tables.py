@@ -1,18 +1,16 @@
 """The tables that every format prints, as rows of worded cells; each format draws them."""
 
-import math
 import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from crumple.drawing import numerals
-from crumple.run.report import run_sentences, server_names
+from crumple.run.report import run_sentences
 from crumple.run.report.view import SPEED, ExperimentView, RunView, ServerView, StartView
 from crumple.stats.interval import Interval
-from crumple.verdict.effect import EXPECTED, Effect, Limit, VerdictWord
-from crumple.verdict.verdict import Verdict
-from crumple.verdict.verdict_sentences import IN_SIZE_ONLY, enumerate_parts
+from crumple.verdict.effect import Limit
+from crumple.verdict.verdict_sentences import enumerate_parts
 
 
 @dataclass(frozen=True)
@@ -25,35 +23,6 @@ class WordedFigure:
     def __str__(self) -> str:
         """The estimate, with its interval if it has one."""
         return f"{self.estimate} [{self.interval}]" if self.interval else self.estimate
-
-
-@dataclass(frozen=True)
-class EffectRow:
-    """One comparison behind a verdict."""
-
-    label: str
-    published: str
-    claimed: bool
-    """Whether `published` is a bound from the claim, not a ratio."""
-    measured: WordedFigure
-    answer: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class ClaimRow:
-    """One claim."""
-
-    verdict: Verdict
-    answer: str
-    shown: tuple[EffectRow, ...]
-    """The comparisons in its line."""
-    effects: tuple[EffectRow, ...]
-    """All comparisons."""
-    closest: bool = False
-    """Whether only the one nearest to 1 of several comparisons is shown."""
-    circumstances: str = ""
-    """A sentence with the runtimes and the machine of the verdict, or empty."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +49,8 @@ class ServerFigures:
     memory: WordedFigure
     failed: str
     starts: str
+    remark: str
+    """Which starts failed requests or are bounds, and whose users got no answer; empty: nothing."""
 
 
 @dataclass(frozen=True)
@@ -99,11 +70,6 @@ class TrialRow:
     """The share of CPU time that the hypervisor used during the trial."""
     remark: str
     command: str
-
-
-def claims(view: RunView) -> list[ClaimRow]:
-    """Return every claim that the run asks, with its effects; an order shows its closest comparison only."""
-    return [_claim(view, verdict) for verdict in view.asked]
 
 
 def claims_not_asked(view: RunView) -> list[NotAskedRow]:
@@ -153,16 +119,8 @@ def versions(view: RunView) -> list[tuple[str, str, str]]:
     return rows
 
 
-def closest(verdict: Verdict) -> Effect | None:
-    """Return the comparison nearest to 1 of those with the verdict's answer: the weakest evidence for it."""
-    alike = [effect for effect in verdict.effects if effect.answer == verdict.answer and effect.measured]
-    return min(alike, key=_distance, default=None)
-
-
-def figure(
-    summary: Interval | None, scale: float = 1.0, unit: str = "", limit: Limit = "", *, whole: bool = False
-) -> WordedFigure:
-    """Return an interval in words. `limit`: it is only a bound; `whole`: show vague ends, too."""
+def figure(summary: Interval | None, scale: float = 1.0, unit: str = "", limit: Limit = "") -> WordedFigure:
+    """Return an interval in words. `limit`: it is only a bound."""
     if summary is None:
         return WordedFigure(numerals.ABSENT)
     thin_unit = f"{numerals.NARROW}{unit}" if unit else ""
@@ -170,66 +128,19 @@ def figure(
         known = summary.n > 1 and not summary.is_vague
         said = "" if known else numerals.ends(summary, scale)
         return WordedFigure(f"{numerals.at_least(summary, scale)}{thin_unit}", said)
-    said = numerals.ends(summary, scale, whole=whole)
-    return WordedFigure(f"{numerals.estimate(summary, scale)}{thin_unit}", said)
+    return WordedFigure(f"{numerals.estimate(summary, scale)}{thin_unit}", _ends(summary, scale))
 
 
-def _claim(view: RunView, verdict: Verdict) -> ClaimRow:
-    rows = {id(effect): _effect(effect) for effect in verdict.effects}
-    every = tuple(rows.values())
-    if verdict.kind == "order":
-        one = closest(verdict)
-        shown: tuple[EffectRow, ...] = (rows[id(one)],) if one is not None else ()
-    else:
-        shown = every
-    nothing = all(
-        effect.answer is VerdictWord.NOT_TESTABLE and not effect.measured for effect in verdict.effects
-    )
-    if nothing and len(shown) > 1 and len({row.published for row in shown}) == 1:
-        # All have the same claim and no measurement, so one row is enough.
-        shown = (replace(shown[0], label=""),)
-    of_several = verdict.kind == "order" and len(every) > 1
-    found = server_names.circumstances(view, verdict)
-    return ClaimRow(verdict, run_sentences.answer(verdict), shown, every, of_several and bool(shown), found)
-
-
-def _distance(effect: Effect) -> float:
-    return abs(math.log(effect.ratio.estimate)) if effect.ratio else math.inf
-
-
-def _effect(effect: Effect) -> EffectRow:
-    answer = effect.answer.value + (f" {IN_SIZE_ONLY}" if effect.in_size_only else "")
-    published = effect.bound or numerals.published(effect.published)
-    if effect.expected is not None:
-        published = f"{EXPECTED}{numerals.published(effect.expected)}"
-    whole = not effect.is_vague
-    if effect.value is not None:
-        measured = _in(effect.unit, effect.value, whole=whole)
-    else:
-        measured = figure(effect.ratio, whole=whole)
-    if effect.limit:
-        measured = WordedFigure(f"{effect.limit} {_end(effect)}")
-    return EffectRow(effect.label, published, bool(effect.bound), measured, answer, effect.reason)
-
-
-def _end(effect: Effect) -> str:
-    """Return the end of the interval that is known if the engine was the limit."""
-    measured = effect.measured
-    assert measured is not None
-    end = measured.low if effect.limit == "at least" else measured.high
-    return numerals.significant(end) + (f"{numerals.NARROW}{effect.unit}" if effect.value else "")
+def _ends(summary: Interval, scale: float) -> str:
+    """Return the ends of an interval; empty if they are one, or if one or two starts do not show any."""
+    if not numerals.worth_showing(summary) or summary.low == summary.high:
+        return ""
+    return numerals.ends(summary, scale)
 
 
 def figures_of(server: ServerView) -> ServerFigures:
     """Return the line of a server."""
     of = server.summaries
-    failed = numerals.share(server.failed_share)
-    if server.lossy:
-        failed += f" ({', '.join(_losses(start) for start in server.lossy)})"
-    if not server.ranked:
-        failed += f", {run_sentences.NOT_RANKED}"
-    if starved := run_sentences.unanswered(server):
-        failed += f"; {starved}"
     return ServerFigures(
         server=server,
         throughput=figure(of[SPEED], limit=server.limit(SPEED)),
@@ -238,16 +149,22 @@ def figures_of(server: ServerView) -> ServerFigures:
         p999=_in("ns", of["response_p999"]),
         cpu=_in("µs", of["cpu_per_request"]),
         memory=_in("bytes", of["memory"]),
-        failed=failed,
-        starts=_starts(server),
+        failed=numerals.share(server.failed_share),
+        starts=f"{len(server.counting)} of {len(server.starts)}",
+        remark="; ".join(_remarks(server)),
     )
 
 
-def _starts(server: ServerView) -> str:
-    """Return how many starts count, not including those whose throughput is a lower bound."""
-    bounds = len(server.engine_limited)
-    said = f"{len(server.counting)} of {len(server.starts)}"
-    return f"{said}, {bounds} as {'a lower bound' if bounds == 1 else 'lower bounds'}" if bounds else said
+def _remarks(server: ServerView) -> Iterator[str]:
+    if server.lossy:
+        yield f"failed: {', '.join(_losses(start) for start in server.lossy)}"
+    if not server.ranked:
+        yield run_sentences.NOT_RANKED
+    if bounds := len(server.engine_limited):
+        more = numerals.count(bounds, "more start")
+        yield f"{more} as {'a lower bound' if bounds == 1 else 'lower bounds'}"
+    if starved := run_sentences.unanswered(server):
+        yield f"{starved}; {run_sentences.OF_THE_OTHERS}"
 
 
 def _trial(view: RunView, start: StartView) -> TrialRow:
@@ -283,7 +200,7 @@ def _losses(start: StartView) -> str:
     return f"{numerals.share(start.figures.failed_share if start.figures else None)} in {start.block_name}"
 
 
-def _in(unit: str, summary: Interval | None, *, whole: bool = False) -> WordedFigure:
+def _in(unit: str, summary: Interval | None) -> WordedFigure:
     """Return a summary with values in `unit`, worded in the unit that suits its estimate."""
     if summary is None:
         return figure(None)
@@ -293,7 +210,7 @@ def _in(unit: str, summary: Interval | None, *, whole: bool = False) -> WordedFi
         scale, name = numerals.size_scale(summary.estimate)
     else:
         scale, name = numerals.unit_scale(summary.estimate, unit)
-    return figure(summary, scale, name, whole=whole)
+    return figure(summary, scale, name)
 
 
 def _settings(view: RunView, server: str) -> str:

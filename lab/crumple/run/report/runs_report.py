@@ -1,53 +1,54 @@
-"""Several runs as a report: the answer to each study, surprises first, and every claim.
+"""Several runs as a report: the answer to each study, surprises first, and all claims in one claims_table.
 
-A terminal has a line for each claim; a page and Markdown have what each claim rests on. Pure.
+A terminal has a line for each claim that was judged; a page and Markdown also have what each rests on. Pure.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-
-from rich.console import RenderableType
-from rich.text import Text
+from collections.abc import Iterator, Mapping, Sequence
 
 from crumple.drawing import numerals, report_text, terminal
 from crumple.drawing.report_parts import (
     FILES,
-    MARKDOWN,
+    Answer,
     Circumstances,
-    Column,
     Items,
     Only,
     Paragraph,
+    Part,
     Plot,
     Report,
     Section,
     Span,
-    Table,
-    Title,
+    Tone,
     Words,
     join,
     on_page,
     on_terminal,
+    phrase,
+    sure,
+    without_links,
 )
 from crumple.run.report import (
     claim_lines,
     claims_table,
-    findings,
     left_sentences,
+    not_judged,
     run_sentences,
     server_names,
+    study_answer,
 )
-from crumple.run.report.findings import StudyAnswer
-from crumple.run.report.run_report import WIDTH_MAX, answer_in_words, answer_with_badge
+from crumple.run.report.claims_table import JudgedClaim
+from crumple.run.report.findings import findings
+from crumple.run.report.forest import Forest
+from crumple.run.report.run_report import WIDTH_MAX
+from crumple.run.report.study_answer import MARKS
 from crumple.run.report.view import RunView
 from crumple.verdict.effect import VerdictWord
-from crumple.verdict.verdict import Verdict
-from crumple.verdict.verdict_sentences import IN_SIZE_ONLY
+from crumple.verdict.verdict import DECIDED
 
 # The fewest columns of the screen, on which a claim takes one line.
 SCREEN_MIN = 80
-NOT_ASKED = "not asked"
-TITLE = "What the articles said, and what is so here"
+TITLE = "What did the articles say, and what is so here?"
 
 
 def text(views: Sequence[RunView], width: int | None = None, styled: bool | None = None) -> str:
@@ -78,119 +79,106 @@ def picture(views: Sequence[RunView], width: int, title: str) -> str:
 
 def report(views: Sequence[RunView], links: Mapping[str, str] | None = None) -> Report:
     """Return the runs as a report. `links`: run id → its own report."""
-    found = server_names.of_all(views)
-    answers = findings.answers(views)
+    claims = {view.run.id: claims_table.judged(view) for view in views}
+    drawn = claims_table.forest_of(each for own in claims.values() for each in own)
     return Report(
         verb="run",
-        title=_titles(views),
+        title=summary(views).rstrip("."),
         head=[
-            Only(FILES, [Title([TITLE])]),
             on_terminal(
-                Plot(lambda columns: [*claim_lines.of_runs(views, columns), Text(), *_closing(views)])
+                Plot(lambda columns: claim_lines.lines(views, columns, has_legend=False)),
+                not_judged.notes(not_judged.not_judged(views), has_command=False),
             ),
+            Only(FILES, [Items([*_answers(views)])]),
+            Only(FILES, [Paragraph(said, "note") for said in _left(views)]),
         ],
         sections=[
-            Section(
-                [
-                    Only(
-                        FILES,
-                        [
-                            on_page(Items([_answer(each, answer_with_badge(each)) for each in answers])),
-                            Only(
-                                MARKDOWN, [Items([_answer(each, answer_in_words(each)) for each in answers])]
-                            ),
-                            Paragraph(f"{summary(views)} {found}".strip(), "caution"),
-                            Paragraph(run_sentences.LOOPBACK, "caution"),
-                        ],
-                    )
-                ],
-                "Answers",
-                "answers",
-                is_spoken=True,
+            *(
+                Section(
+                    [*_study(view, claims[view.run.id], drawn, (links or {}).get(view.run.id, ""))],
+                    view.run.study.title,
+                    view.run.id,
+                )
+                for view in views
             ),
-            Section([on_page(_counts(views))], "Studies", "studies", is_spoken=True),
-            *(_study(view, (links or {}).get(view.run.id, "")) for view in views),
+            Section([on_terminal(*_closing(views))]),
         ],
+        has_contents=True,
+        answer=Answer(TITLE, [summary(views), *_greatest(views)], _sure(views)),
+        circumstances=[_titles(views), *server_names.circumstances_of(views)],
     )
 
 
-def _answer(given: StudyAnswer, words: Words) -> Words:
-    run = given.view.run
-    return join(Span(run.study.title, strong=True, link=f"#{run.id}"), ". ", words)
+def _greatest(views: Sequence[RunView]) -> Iterator[Words]:
+    """Yield the greatest surprise of all studies."""
+    every = [each for view in views for each in findings(view)]
+    found = [each for each in every if each.verdict.answer is VerdictWord.CONTRADICTED]
+    if found:
+        first = min(found, key=lambda each: each.rank)
+        yield f"The greatest surprise: {first.sentence} ({first.claim.id})."
 
 
-def _study(view: RunView, link: str) -> Section:
-    run = view.run
+def _answers(views: Sequence[RunView]) -> Iterator[Words]:
+    """Yield the answer to each study, surprises first."""
+    for given in study_answer.answers(views):
+        run = given.view.run
+        said = [piece for words in given.of_question for piece in (" ", without_links(words))]
+        yield join(Span(run.study.title, strong=True, link=f"#{run.id}"), ".", *said)
+
+
+def _study(view: RunView, claims: Sequence[JudgedClaim], drawn: Forest, link: str) -> Iterator[Part]:
+    """Yield the claims of a study: those that were judged, and folded those that were not."""
+    run, found = view.run, not_judged.not_judged([view])
     facts = [run.id, *run_sentences.circumstances(view), run_sentences.trials(view).rstrip(".")]
-    to_report = Paragraph(join(Span("Its report, with charts", link=link)), "source")
-    return Section(
-        [
-            Only(
-                FILES,
-                [
-                    Circumstances(facts),
-                    *([on_page(to_report)] if link else []),
-                    claims_table.table(view, {}, f"{run.id}-", circumstances=False),
-                    *claims_table.claims_not_asked(view),
-                ],
-            )
-        ],
-        run.study.title,
-        run.id,
-    )
+    to_report = [Paragraph(join(Span("The whole report, with charts", link=link)))] if link else []
+    table = [claims_table.table(claims, f"{run.id}-", drawn)] if claims else []
+    waiting = [*not_judged.rows(found, f"{run.id}-"), *claims_table.claims_not_asked(view)]
+    yield Only(FILES, [Circumstances(facts), on_page(*to_report), *table, *waiting])
 
 
-def _counts(views: Sequence[RunView]) -> Table:
-    """Return how often each study has each answer, and how many claims its scale does not ask."""
-    counts = [Counter(verdict.answer for verdict in view.asked) for view in views]
-    titles = [join(Span(view.run.study.title, link=f"#{view.run.id}")) for view in views]
-
-    def column(heading: str, numbers: Sequence[int]) -> Column:
-        cells: list[Words] = [str(number or "") for number in numbers]
-        return Column(heading.capitalize(), cells, right=True)
-
-    return Table(
-        [
-            Column("Study", titles),
-            *(column(word.value, [each[word] for each in counts]) for word in VerdictWord),
-            column(NOT_ASKED, [len(view.not_asked) for view in views]),
-        ],
-        style="plain studies",
-    )
+def _closing(views: Sequence[RunView]) -> Iterator[Part]:
+    """Yield the answers, why blocks were not run, how to ask other claims, and how to open a report."""
+    yield Plot(lambda columns: claim_lines.answers(views))
+    first = next((each.view.run.id for each in study_answer.answers(views)), "")
+    why = [f"Why, with charts: crumple report {first} --open"] if first else []
+    for said in (server_names.of_all(views), *_left(views), *why):
+        yield Paragraph(phrase(claim_lines.on_one_line(said), "dim"))
 
 
-def _closing(views: Sequence[RunView]) -> list[RenderableType]:
-    """Return why blocks were not run, how to ask the other claims, and how to open the greatest surprise."""
-    first = next((each.view.run.id for each in findings.answers(views)), "")
-    said = [
-        server_names.of_all(views),
-        left_sentences.blocks_not_run_of(views),
-        _unasked(views).strip(),
-        f"Why, with charts: crumple report {first} --open" if first else "",
-    ]
-    return [Text(claim_lines.on_one_line(line), style="dim") for line in said if line]
+def _left(views: Sequence[RunView]) -> Iterator[str]:
+    yield from filter(None, (left_sentences.blocks_not_run_of(views), _unasked(views)))
+
+
+def _sure(views: Sequence[RunView]) -> Words:
+    """Return how sure all of it is: whether the machine was busy, and the one command for what is missing."""
+    starts = [start for view in views for start in view.starts]
+    counting = sum(start.counts for start in starts)
+    busy = not_judged.disturbed(starts)
+    said = [f"{counting} of {numerals.count(len(starts), 'trial')} count"]
+    said += [f"{len(busy)} were disturbed by {not_judged.programs(busy)}"] if busy else []
+    decided = all(verdict.answer in DECIDED for view in views for verdict in view.asked)
+    word: tuple[str, Tone] = ("Sure", "good") if decided else ("Partly sure", "doubtful")
+    if 2 * len(busy) > len(starts):
+        word = ("The machine was busy", "bad")
+    again = not_judged.command(not_judged.not_judged(views))
+    missing = ["; for what is missing: ", Span(again, "command", form="code")]
+    how = missing if again else [f". {run_sentences.LOOPBACK}"]
+    return join(sure(*word, "; ".join(said)), *how)
 
 
 def _unasked(views: Sequence[RunView]) -> str:
     """Return how many claims were not asked and how to ask them; empty if all were asked."""
     said = left_sentences.claims_not_asked(views)
-    return f" {said}: crumple run --all --scale full asks all." if said else ""
+    return f"{said}: crumple run --all --scale full asks all." if said else ""
 
 
 def summary(views: Sequence[RunView]) -> str:
-    """Return how many claims have each answer: "52 claims of 5 studies: 20 supported, …"."""
+    """Return how many claims have each answer: "52 claims of 5 studies: ✗ 20 contradicted, …"."""
     verdicts = [verdict for view in views for verdict in view.asked]
-    parts = [_count(verdicts, word) for word in VerdictWord if any(v.answer is word for v in verdicts)]
-    return (
-        f"{len(verdicts)} claims of {_studies(views)}: {', '.join(parts) or 'none judged'}.{_unasked(views)}"
-    )
-
-
-def _count(verdicts: Sequence[Verdict], word: VerdictWord) -> str:
-    """Return the number of one answer, as in "5 contradicted (2 in size only)"."""
-    alike = [verdict for verdict in verdicts if verdict.answer is word]
-    partly = sum(verdict.in_size_only for verdict in alike)
-    return f"{len(alike)} {word.value}{f' ({partly} {IN_SIZE_ONLY})' if partly else ''}"
+    counts = Counter(map(run_sentences.answer, verdicts))
+    parts = [f"{sign} {counts[word]} {word}" for word, (sign, _) in MARKS.items() if counts[word]]
+    of = f"{numerals.count(len(verdicts), 'claim')} of {_studies(views)}"
+    return f"{of}: {', '.join(parts) or 'none judged'}."
 
 
 def _titles(views: Sequence[RunView]) -> str:

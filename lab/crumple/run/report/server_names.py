@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
+from crumple.drawing import numerals
 from crumple.run.report import run_sentences
 from crumple.run.report.view import RunView
 from crumple.study.claim import split_place
@@ -128,6 +129,19 @@ def circumstances(view: RunView, verdict: Verdict) -> str:
 def of_all(views: Sequence[RunView]) -> str:
     """Return the circumstances of several runs, with all their servers."""
     return _sentence([(view, [*view.run.servers]) for view in views])
+
+
+def circumstances_of(views: Sequence[RunView]) -> list[str]:
+    """Return the machines and the runtimes of runs, a few words each, as far as they are known."""
+    machines = [
+        numerals.count(cores, "core") + (f", {cpu}" if cpu else "")
+        for view in views
+        for cores, cpu in [(view.run.machine.get("cores"), view.run.machine.get("cpu"))]
+        if cores
+    ]
+    kernels = [str(view.run.machine.get("kernel") or "") for view in views]
+    runtimes = sorted(_distinct(_runtime(view, server) for view in views for server in view.run.servers))
+    return [*_distinct(machines), *_distinct(kernels), *runtimes]
 
 
 def _sentence(seen: Sequence[tuple[RunView, Sequence[str]]]) -> str:
