@@ -131,7 +131,8 @@ def how_sure(load: LoadDocument) -> Phrase:
         # The sentences have said why.
         return sure(word, "bad")
     if load.validity.problems:
-        return sure(word, "bad", f"as {'; '.join(load.validity.problems)}")
+        problems = (each.removeprefix(f"{word}: ") for each in load.validity.problems)
+        return sure(word, "bad", f"as {'; '.join(problems)}")
     if load.ended_early:
         return sure(word, "doubtful", "but interrupted: it tells of the time before")
     if failing:

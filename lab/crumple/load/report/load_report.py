@@ -130,7 +130,6 @@ def notes(load: LoadDocument, unexpected_max: int = UNEXPECTED_MAX, *, brief: bo
 def _doubts(load: LoadDocument) -> Iterator[Part]:
     """Yield for a page what makes it doubtful, with request and answer of each unexpected end."""
     yield for_page(load.fail_if)
-    yield from (Paragraph(problem, "problem") for problem in load.validity.problems)
     for end in load.unexpected_ends:
         came = answers.came_lines(end.first) if end.first else []
         sent = [Code(answers.sent_lines(end.first), "sent")] if end.first else []
