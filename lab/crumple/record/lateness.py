@@ -197,6 +197,8 @@ def _late_quantiles(
     record: TrialRecord, quantiles: Sequence[float], asked: Limits, least_ns: float
 ) -> tuple[_Late, ...]:
     late = histogram.decoded(record.histograms.engine_lateness)
+    if not late.count:
+        return ()
     # Only requests whose due time was known ahead have a lateness; the others were sent as they became due.
     requests = max(late.count, record.histograms.response_time.count)
     return _late_quantiles_in(late, _times(record), requests, quantiles, asked, least_ns)
@@ -225,7 +227,7 @@ def _times(record: TrialRecord) -> Times:
     parts = [times.response_time]
     if not histogram.printable(JUDGED[0], times.response_time.count):
         parts += [times.timed_out, times.unfinished_age]
-    return histogram.merge([histogram.decode(part.encoded) for part in parts if part.count])
+    return histogram.merge([histogram.decoded(part) for part in parts if part.count])
 
 
 def _describe(found: Sequence[_Late]) -> str:

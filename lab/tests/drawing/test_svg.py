@@ -169,4 +169,4 @@ def test_a_drawing_says_from_where_to_where_its_axes_reach_so_that_a_value_can_b
     assert across / 1000 * 10 == pytest.approx(2.5)
     assert 10 ** (1 - down / 200) == pytest.approx(3.333, rel=1e-3)
     times = Graph(scale.seconds_axis(10), scale.time_axis(AxisScale(0, 2e6)), [line], is_time=True)
-    assert (elements(times).get("data-y"), elements(times).get("class")) == ("0 2e+06 even ns", "in time")
+    assert (elements(times).get("data-y"), elements(times).get("class")) == ("0 2000000 even ns", "in time")

@@ -33,6 +33,7 @@ SAYS = {
     "live_view": "95 % interval",
     "memory": "each more takes",
     "mutations": "noticed by the stored servers 4 of 4",
+    "pages": " drawings, ",
     "probe_cost": "95 % interval",
     "same_work": "without --like, which asks for no compressed page",
     "simulate_budgets": "| 3 to 10 | 60% |",
