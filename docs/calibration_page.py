@@ -8,10 +8,10 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import altair as alt
-from crumple.drawing import theme
+from crumple.drawing import plot, scale, svg, theme
+from crumple.drawing.plot import Dot, Graph, Line, PlotMark
+from crumple.drawing.scale import AxisScale
 from crumple.limit.finding import CAUSES, LIKELY, SURE
 
 DOCS = Path(__file__).parent
@@ -21,7 +21,8 @@ import calibration  # noqa: E402
 from calibration import Said, Share  # noqa: E402
 
 PAGE, PICTURE = DOCS / "calibration.md", DOCS / "images" / "calibration.svg"
-SIZE_PX = 320
+# The height of the plot, and the width of the diagram with its labels, so that the plot is a square.
+HIGH_PX, WIDE_PX = 320, 400
 OPENING = """\
 # Calibration
 
@@ -58,22 +59,18 @@ def page() -> str:
     return "\n".join([_opening(said), *_named(said), DIAGRAM + _bands(), *_servers(said)]) + "\n"
 
 
-def chart() -> Any:
-    """Return the reliability diagram."""
-    rows = [
-        {"stated": 100 * each.mean, "true": 100 * each.share.right / each.share.of,
-         "low": 100 * each.share.interval[0], "high": 100 * each.share.interval[1]}
-        for each in calibration.bands()
-    ]  # fmt: skip
-    scale = alt.Scale(domain=[0, 100])
-    x = alt.X("stated:Q", title="stated probability, %", scale=scale)
-    ends = alt.Data(values=[{"stated": 0, "true": 0}, {"stated": 100, "true": 100}])
-    y = alt.Y("true:Q", title="true, %", scale=scale)
-    line = alt.Chart(ends).mark_line(color="gray", strokeDash=[4, 4]).encode(x=x, y=y)
-    data = alt.Chart(alt.Data(values=rows))
-    intervals = data.mark_rule().encode(x=x, y=alt.Y("low:Q", title="true, %", scale=scale), y2="high:Q")
-    points = data.mark_point(filled=True, size=60).encode(x=x, y=y)
-    return (line + intervals + points).properties(width=SIZE_PX, height=SIZE_PX)
+def picture() -> str:
+    """Return the reliability diagram as an SVG document."""
+    whole = scale.share_axis(AxisScale(0.0, 1.0), "stated probability")
+    marks: list[PlotMark] = [Line([(0.0, 0.0), (1.0, 1.0)], theme.MUTED, dash="4 4")]
+    for each in calibration.bands():
+        low, high = each.share.interval
+        said = f"stated {each.mean:.1%}, true {_share(each.share)}"
+        marks.append(Line([(each.mean, low), (each.mean, high)], theme.INK, said))
+        marks.append(Dot(each.mean, each.share.right / each.share.of, theme.INK, said))
+    graph = Graph(whole, scale.share_axis(AxisScale(0.0, 1.0), "true"), marks, HIGH_PX)
+    drawn = plot.picture(graph, "how often causes are true, by their probability")
+    return svg.file(drawn, "How often the most probable cause is true", WIDE_PX)
 
 
 def _opening(said: tuple[Said, ...]) -> str:
@@ -144,4 +141,4 @@ def _share(found: Share) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
-    PICTURE.write_text(theme.svg(chart()), encoding="utf-8")
+    PICTURE.write_text(picture(), encoding="utf-8")

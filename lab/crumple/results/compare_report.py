@@ -11,6 +11,7 @@ from crumple.drawing.report_parts import (
     FILES,
     Charts,
     Column,
+    Fold,
     Note,
     Notes,
     Only,
@@ -20,6 +21,7 @@ from crumple.drawing.report_parts import (
     Section,
     Table,
     Tone,
+    on_page,
     on_terminal,
     phrase,
 )
@@ -31,7 +33,7 @@ from crumple.verdict import comparison, verdict_sentences
 from crumple.verdict.comparison import ChangeWord, Comparison, Difference
 
 if TYPE_CHECKING:
-    from crumple.drawing.page import BoundChart
+    from crumple.drawing.chart import BoundChart
 
 # What the experiment of a place is called where there is none.
 UNNAMED = ("load", "find", "versus")
@@ -162,6 +164,7 @@ def report(compared: ResultComparison) -> Report:
     why = compare_answer.why_undecided(compared)
     own = [each for each in found.differences if not why or each.reason not in why]
     notes = [*reasons(own), *verdicts(compared)]
+    charts, is_many = Charts(partial(_charts, compared)), len(compared.quantiles) > 1
     return Report(
         verb="compare",
         title=compare_answer.title(compared),
@@ -172,12 +175,13 @@ def report(compared: ResultComparison) -> Report:
                     _table(compared),
                     on_terminal(*map(Paragraph, notes)),
                     Only(FILES, [Paragraph(line, "note") for line in (*notes, SEEN_ABOVE)]),
+                    on_page(*([Fold("Response times by quantile", [charts])] if is_many else [])),
                 ],
                 heading="What changed",
                 name="differences",
             )
         ],
-        answer=compare_answer.of(compared, Charts(partial(_charts, compared))),
+        answer=compare_answer.of(compared, None if is_many else charts),
         circumstances=compared.measured,
     )
 

@@ -4,7 +4,6 @@ import runpy
 from pathlib import Path
 
 import pytest
-from crumple.drawing import theme
 
 DOCS = Path(__file__).parents[3] / "docs"
 WRITE = "run: make judged"
@@ -17,5 +16,5 @@ def test_the_page_of_calibration_is_up_to_date() -> None:
 
 @pytest.mark.long
 def test_the_diagram_is_up_to_date() -> None:
-    drawn = theme.svg(runpy.run_path(str(DOCS / "calibration_page.py"))["chart"]())
+    drawn = runpy.run_path(str(DOCS / "calibration_page.py"))["picture"]()
     assert (DOCS / "images" / "calibration.svg").read_text(encoding="utf-8") == drawn, WRITE

@@ -1,5 +1,6 @@
 """The report of a comparison: in a terminal, as a page, as data, and while it runs."""
 
+import itertools
 import json
 import statistics
 import sys
@@ -8,11 +9,12 @@ from dataclasses import replace
 import pytest
 from crumple.commands import versus as command
 from crumple.drawing import report_page, report_text, terminal
+from crumple.drawing.plot import ChartRow, RowChart, RowPoint, Whisker
 from crumple.load.load_options import Options
 from crumple.load.target import resolve
 from crumple.versus import standing
 from crumple.versus.calibrating import SampleAnswer
-from crumple.versus.report import versus_answer, versus_notes
+from crumple.versus.report import versus_answer, versus_charts, versus_notes
 from crumple.versus.report import versus_sentences as say
 from crumple.versus.report.versus_figures import VersusFigures
 from crumple.versus.report.versus_report import report
@@ -129,6 +131,49 @@ def test_the_answer_tells_each_difference_with_its_interval_the_strongest_first(
 )
 def test_versions_are_named_by_what_differs_between_them(labels: list[str], names: list[str]) -> None:
     assert [*versus_answer.apart(dict(zip("ABC", labels, strict=False))).values()] == names
+
+
+def drawn(found: VersusFigures) -> tuple[RowChart, dict[str, ChartRow]]:
+    """The chart of ratios, and its rows by name."""
+    shown = versus_charts.ratios(found)
+    assert shown is not None
+    (panel,) = shown.panels
+    assert isinstance(panel.drawn, RowChart)
+    return panel.drawn, {row.name: row for row in panel.drawn.rows}
+
+
+def test_on_the_axis_worse_lies_right_for_every_figure() -> None:
+    found = with_ratios(ratio("p50", 1.1, 1.3), ratio("throughput", 0.4, 0.6), ratio("cpu", 0.7, 0.8))
+    chart, rows = drawn(found)
+    marks = {
+        name: next(each for each in row.marks if isinstance(each, Whisker)) for name, row in rows.items()
+    }
+    assert (marks["median"].low, marks["median"].high) == pytest.approx((1.1, 1.3))
+    assert (marks["throughput"].low, marks["throughput"].high) == pytest.approx((1 / 0.6, 1 / 0.4))
+    assert marks["CPU per request"].high < 1
+    assert chart.x.title == "← B better · B worse →"
+    assert plain(rows["throughput"].figure) == "B answers fewer, 2.04 times [1.67 – 2.50]"
+
+
+def test_every_block_has_a_ring_on_the_side_of_its_ratio() -> None:
+    one = result()
+    _, rows = drawn(one)
+    for name, figure in (("median", "p50"), ("throughput", "throughput")):
+        rings = [each.at for each in rows[name].marks if isinstance(each, RowPoint) and each.below]
+        values = one.by_block("B", figure).values()  # type: ignore[arg-type]
+        assert rings == pytest.approx([1 / each if figure == "throughput" else each for each in values])
+        assert len(rings) == len(one.compared.blocks)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(1.01, 1.02), (1.1, 1.3), (0.2, 3.0), (80.0, 92.0), (0.001, 900.0)]
+)
+def test_labels_of_the_axis_lie_apart_and_name_more_than_alike(low: float, high: float) -> None:
+    chart, _ = drawn(with_ratios(ratio("p50", low, high)))
+    places = sorted(chart.x.scale.share(each.at) for each in chart.x.ticks)
+    assert len(places) > 1 and all(b - a >= versus_charts.APART for a, b in itertools.pairwise(places))
+    for tick in chart.x.ticks:
+        assert tick.label == ("alike" if tick.at == 1 else f"{max(tick.at, 1 / tick.at):g} times")
 
 
 def test_warnings_that_differ_in_numbers_and_programs_are_one() -> None:

@@ -40,7 +40,7 @@ from crumple.observation import connection_memory, parallelism, who_waits
 from crumple.words import masked
 
 if TYPE_CHECKING:
-    from crumple.drawing.page import BoundChart
+    from crumple.drawing.chart import BoundChart
 
 
 # The version of this kind of document.

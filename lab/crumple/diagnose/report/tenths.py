@@ -94,10 +94,11 @@ def _line(each: Tenth, widest: int) -> str:
     )
     bar = "█" * sure + "░" * (perhaps - sure)
     word = "tested" if each.tested else "predicted"
-    return f"{each.what:<{widest}}  {bar or '▏':<{COLUMNS}}  {_percent(each)} {word}"
+    return f"{each.what:<{widest}}  {bar or '▏':<{COLUMNS}}  {percent(each)} {word}"
 
 
-def _percent(each: Tenth) -> str:
+def percent(each: Tenth) -> str:
+    """Return what it gives: "+5 to 10 %"."""
     low, high = (f"{100 * share:.0f}" for share in (each.low, each.high))
     if high == "0":
         return f"0{NARROW}%"

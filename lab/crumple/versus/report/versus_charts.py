@@ -1,84 +1,77 @@
-"""The charts of one comparison on its page: ratios with intervals and blocks, and quantiles over each other.
+"""The charts of one comparison on its page: better or worse in each figure, and quantiles. Pure."""
 
-Pure: a result → an Altair chart of a width in pixels; None where there is nothing to show.
-"""
-
+import math
 from collections.abc import Iterator, Sequence
-from typing import Any
-
-import altair as alt
 
 from crumple.drawing import numerals, theme
-from crumple.drawing.page import Chart
+from crumple.drawing.chart import Chart
+from crumple.drawing.plot import Area, ChartRow, Guide, Picture, RowChart, RowMark, RowPoint, Whisker, picture
+from crumple.drawing.scale import AxisScale, AxisTick, ChartAxis
+from crumple.stats.interval import Interval
 from crumple.versus.letters import FIRST
 from crumple.versus.report import versus_sentences as say
 from crumple.versus.report.versus_figures import VersusFigures
-from crumple.words import quantile_chart
+from crumple.versus.standing import Figure, LikenessWord, Ratio
+from crumple.words import quantile_lines
 
-# The height of a row, and how far below its interval the circles of blocks lie, so that they do not cover it.
-ROW_PX, DOTS_BELOW_PX = 34, 9
-# The chart reaches at least this far from 1, and beyond the estimates by the factor BEYOND at most.
+# The axis reaches at least this factor from alike, and beyond the estimates by the factor BEYOND at most.
 AROUND, BEYOND = 1.1, 2.0
-# The ratios that the axis may name; those within the chart are shown.
-TICKS = (0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.3, 1.5, 2, 3, 5, 10)
+# The factors that the axis may name on either side, the roundest first.
+FACTORS = (1.0, 10.0, 100.0, 1_000.0, 2.0, 5.0, 20.0, 50.0, 200.0, 500.0, 3.0, 1.5, 1.2, 1.1, 1.05, 1.02)
+# The least distance of two labels of the axis, as a share of it, so that they do not touch on a telephone.
+APART = 0.11
+# The radius of the ring of a block in px: less than that of an estimate, of which there is one.
+RING_PX = 2.5
 # From the style sheet's palette, whose colours have the names of language families.
 COLOURS = ("go", "java", "javascript", "php", "python", "csharp", "rust", "other")
-_ANSWERS = {"different": theme.INK, "alike": theme.FAMILIES["javascript"], "undecided": theme.MUTED}
+_ANSWERS: dict[LikenessWord, str] = {
+    "different": theme.INK,
+    "alike": theme.FAMILIES["javascript"],
+    "undecided": theme.MUTED,
+}
+# The figures of which more is better.
+_MORE_IS_BETTER: frozenset[Figure] = frozenset(("throughput",))
 
 
-def ratios(result: VersusFigures, width_px: int) -> alt.TopLevelMixin | None:
-    """A row for each comparison: its interval, its estimate, and a circle for each block."""
-    rows = list(_rows(result))
-    if not rows:
+def ratios(result: VersusFigures) -> Picture | None:
+    """A row for each comparison: its interval, its estimate, and a ring for each block; worse lies right."""
+    shown = [(each, found) for each in result.compared.ratios if (found := worse(each)) is not None]
+    if not shown:
         return None
-    low, high = _domain(rows)
-    clipped = [{**row, "low": max(low, row["low"]), "high": min(high, row["high"])} for row in rows]
-    names = [row["row"] for row in rows]
-    scale = alt.Scale(type="log", domain=[low, high], nice=False)
-    ticks = [each for each in TICKS if low <= each <= high]
-    axis = alt.Axis(values=ticks, orient="top", format="~g", titleAnchor="start")
-    x = alt.X("value:Q", scale=scale, title="ratio, logarithmic", axis=axis)
-    y = alt.Y(
-        "row:N",
-        sort=names,
-        title=None,
-        axis=alt.Axis(grid=False, labelColor=theme.INK, labelPadding=8, labelLimit=width_px // 2),
-        scale=alt.Scale(domain=names),
+    scale = _scale([found for _, found in shown])
+    others = result.others[0] if len(result.others) == 1 else "it"
+    axis = ChartAxis(scale, list(_ticks(scale)), f"← {others} better · {others} worse →")
+    tolerance, within = 1 + result.loads.tolerance, f"alike: less than {say.tolerance(result)} apart"
+    drawn = RowChart(
+        axis,
+        [_row(result, ratio, found) for ratio, found in shown],
+        [Guide(theme.MUTED, x=1.0)],
+        [Area(theme.SHADE, 1 / tolerance, tolerance, title=within)],
     )
-    base = alt.Chart(theme.rows(clipped)).encode(y=y)
-    span = theme.rows([{"value": 1 / (1 + result.loads.tolerance), "to": 1 + result.loads.tolerance}])
-    colour = alt.Color(
-        "answer:N", legend=None, scale=alt.Scale(domain=list(_ANSWERS), range=list(_ANSWERS.values()))
-    )
-    layers = [
-        alt.Chart(span).mark_rect(color=theme.SHADE).encode(x=x, x2=alt.X2("to:Q")),
-        alt.Chart(theme.rows([{"value": 1}])).mark_rule(color=theme.MUTED, strokeWidth=1).encode(x=x),
-        alt.Chart(theme.rows(_dots(result, low, high)))
-        .mark_point(
-            shape="circle", size=20, yOffset=DOTS_BELOW_PX, opacity=0.7, stroke=theme.MUTED, strokeWidth=1
-        )
-        .encode(x=x, y=y),
-        base.mark_rule(strokeWidth=2.4).encode(
-            x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q"), color=colour
-        ),
-        base.mark_point(shape="circle", size=64, filled=True, opacity=1).encode(x=x, color=colour),
-    ]
-    return theme.fitted(theme.layered(*layers), width_px, ROW_PX * len(rows))
+    return picture(drawn, say.headlines(result))
 
 
-def quantiles(result: VersusFigures, width_px: int) -> alt.TopLevelMixin | None:
+def worse(ratio: Ratio) -> Interval | None:
+    """By which factor the version is worse than the first, below 1: better; None: that is not known."""
+    interval = ratio.interval
+    if interval is None or ratio.figure not in _MORE_IS_BETTER:
+        return interval
+    return say.inverse(interval)
+
+
+def quantiles(result: VersusFigures) -> Picture | None:
     """The response times of each version at the rate, all blocks together."""
     found = {letter: times for letter in result.labels if (times := result.times(letter))}
     colours = {letter: theme.FAMILIES[family] for letter, family in zip(result.labels, COLOURS, strict=False)}
-    return quantile_chart.curves(found, colours, width_px)
+    return quantile_lines.lines(found, colours)
 
 
 CHARTS = (
     Chart(
         "ratios",
-        "Ratios",
-        f"Each version to {FIRST}, with the interval; a small circle is one block. Between the ends of "
-        "the band versions count as alike. For times and CPU time less is better, for throughput more.",
+        "Better or worse, and by which factor",
+        f"Each version beside {FIRST}, with the interval; a ring is one block. Within the band versions "
+        "count as alike.",
         ratios,
     ),
     Chart(
@@ -91,37 +84,43 @@ CHARTS = (
 )
 
 
-def _name(result: VersusFigures, letter: str, figure: str) -> str:
-    return figure if len(result.others) == 1 else f"{letter}: {figure}"
-
-
-def _rows(result: VersusFigures) -> Iterator[dict[str, Any]]:
-    for ratio in result.compared.ratios:
-        interval = ratio.interval
-        if interval is not None:
-            bounded = numerals.bounded(interval) and interval.low > 0
-            yield {
-                "row": _name(result, ratio.letter, say.NAMES[ratio.figure]),
-                "value": interval.estimate,
-                "low": interval.low if bounded else interval.estimate,
-                "high": interval.high if bounded else interval.estimate,
-                "answer": ratio.answer,
-            }
-
-
-def _dots(result: VersusFigures, low: float, high: float) -> list[dict[str, Any]]:
-    return [
-        {"row": _name(result, ratio.letter, say.NAMES[ratio.figure]), "value": value}
-        for ratio in result.compared.ratios
-        if ratio.interval is not None
-        for value in result.by_block(ratio.letter, ratio.figure).values()
-        if low <= value <= high
+def _row(result: VersusFigures, ratio: Ratio, found: Interval) -> ChartRow:
+    name = say.NAMES[ratio.figure]
+    colour, verdict = _ANSWERS[ratio.answer], say.verdict(ratio)
+    is_bounded = numerals.bounded(found) and found.low > 0
+    low, high = (found.low, found.high) if is_bounded else (found.estimate, found.estimate)
+    factor = f"{verdict}, {say.larger(found)}"
+    marks: list[RowMark] = [
+        Whisker(low, high, colour, f"{name}: {factor}", width=2.4),
+        RowPoint(found.estimate, f"{name}: {factor}", colour),
     ]
+    for block, value in _by_block(result, ratio).items():
+        said = f"block {block}: {say.factor(value)}"
+        marks.append(RowPoint(value, said, theme.MUTED, "ring", RING_PX, below=True))
+    return ChartRow(name if len(result.others) == 1 else f"{ratio.letter}: {name}", marks, factor)
 
 
-def _domain(rows: Sequence[dict[str, Any]]) -> tuple[float, float]:
-    """The ends of the axis: around all intervals, but not far beyond the estimates."""
-    values = [row["value"] for row in rows]
-    low = max(min(values) / BEYOND, min(row["low"] for row in rows) / 1.03)
-    high = min(max(values) * BEYOND, max(row["high"] for row in rows) * 1.03)
-    return min(low, 1 / AROUND), max(high, AROUND)
+def _by_block(result: VersusFigures, ratio: Ratio) -> dict[int, float]:
+    found = result.by_block(ratio.letter, ratio.figure)
+    return {block: 1 / value for block, value in found.items()} if ratio.figure in _MORE_IS_BETTER else found
+
+
+def _scale(shown: Sequence[Interval]) -> AxisScale:
+    """The axis: around all intervals, but not far beyond the estimates, and alike in it."""
+    values = [each.estimate for each in shown]
+    lows = [each.low if each.low > 0 else each.estimate for each in shown]
+    highs = [each.high if math.isfinite(each.high) else each.estimate for each in shown]
+    low = max(min(values) / BEYOND, min(lows) / 1.03)
+    high = min(max(values) * BEYOND, max(highs) * 1.03)
+    return AxisScale(min(low, 1 / AROUND), max(high, AROUND), log=True)
+
+
+def _ticks(scale: AxisScale) -> Iterator[AxisTick]:
+    """Yield the roundest factors on both sides that lie far enough apart, each told from its larger side."""
+    taken: list[float] = []
+    for factor in FACTORS:
+        for at in dict.fromkeys((factor, 1 / factor)):
+            share = scale.share(at)
+            if scale.has(at) and all(abs(share - other) >= APART for other in taken):
+                taken.append(share)
+                yield AxisTick(at, "alike" if factor == 1 else f"{factor:g} times")

@@ -35,7 +35,7 @@ from crumple.versus.standing import LikenessWord, Ratio
 from crumple.versus.versus_course import VersionComparison
 
 if TYPE_CHECKING:
-    from crumple.drawing.page import BoundChart
+    from crumple.drawing.chart import BoundChart
 
 # The version of this kind of document.
 VERSION: Literal[1] = 1

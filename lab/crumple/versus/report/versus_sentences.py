@@ -75,7 +75,7 @@ def difference(ratio: Ratio) -> str:
     """A difference, told from its larger side: "B takes 1.10 times as long as A at p99 (1.04 – 1.16)"."""
     assert ratio.interval is not None
     is_more = ratio.interval.estimate >= 1
-    interval = ratio.interval if is_more else _inverse(ratio.interval)
+    interval = ratio.interval if is_more else inverse(ratio.interval)
     if ratio.figure in _AT:
         verb, than = ("takes", "as long as") if is_more else ("answers", "as fast as")
         return f"{ratio.letter} {verb} {_times(interval, f'{than} {FIRST} {_AT[ratio.figure]}')}"
@@ -139,7 +139,20 @@ READING = (
 )
 
 
-def _inverse(interval: Interval) -> Interval:
+def larger(interval: Interval) -> str:
+    """A factor told from its larger side, with its ends: "1.51 times [1.42 – 1.61]"."""
+    told = interval if interval.estimate >= 1 else inverse(interval)
+    return f"{numerals.estimate(told)} times [{numerals.ends(told, of='block')}]"
+
+
+def factor(value: float) -> str:
+    """A factor of one block told from its larger side: "1.51 times worse"."""
+    side = "worse" if value > 1 else "better"
+    return f"{numerals.significant(max(value, 1 / value))} times {side}"
+
+
+def inverse(interval: Interval) -> Interval:
+    """The reciprocal."""
     low = 1 / interval.high if interval.high else 0.0
     high = 1 / interval.low if interval.low else float("inf")
     return Interval(1 / interval.estimate, low, high, interval.confidence, interval.n)
