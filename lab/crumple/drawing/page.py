@@ -4,6 +4,8 @@ Prose is Markdown, whose author may be a stranger. Raw HTML in it is shown as te
 elsewhere becomes a link, so that a page loads and runs nothing.
 """
 
+import base64
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -75,10 +77,16 @@ def _is_carried(image: Token) -> bool:
 # Widths of charts: the whole page, half of it, and a small screen.
 WIDE_PX, HALF_PX, NARROW_PX = 892, 432, 344
 
-# A page contains all that it needs: nothing is fetched and nothing runs, whatever a study or a server wrote.
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
-
 _HERE = Path(__file__).parent
+# The one script of a page, without its comments.
+SCRIPT = re.sub(r"^ *//.*\n", "", (_HERE / "page.js").read_text(encoding="utf-8"), flags=re.M)
+_HASH = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
+# A page contains all that it needs: nothing is fetched, and nothing runs but its script, which the browser
+# knows by its hash, whatever a study or a server wrote.
+POLICY = (
+    f"default-src 'none'; script-src 'sha256-{_HASH}'; style-src 'unsafe-inline'; img-src data:; "
+    "base-uri 'none'; form-action 'none'"
+)
 
 NO_BREAK = "\u00a0"
 _BEFORE_PER_CENT = re.compile(r"(?<=\d) (?=%)")
@@ -124,7 +132,7 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(family_of=theme.family_of, policy=POLICY)
+    environment.globals.update(family_of=theme.family_of, policy=POLICY, script=Markup(SCRIPT))
     environment.filters.update(
         prose=lambda text: Markup(as_html(text)),
         slug=_slug,

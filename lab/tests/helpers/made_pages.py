@@ -48,23 +48,28 @@ def overview() -> str:
 
 def find(kind: str) -> str:
     """The page of a search."""
-    return report_page.html(find_report.report(made_searches.finding(kind).document))
+    found = made_searches.finding(kind)
+    return report_page.html(find_report.report(found.document), made_results.of_search(found))
 
 
 def diagnose() -> str:
     """The page of a diagnosis."""
-    return report_page.html(diagnose_report.report(diagnose_report.document_of(made_results.diagnosis())))
+    found = made_results.diagnosis()
+    report = diagnose_report.report(diagnose_report.document_of(found))
+    return report_page.html(report, made_results.of_diagnosis(found))
 
 
 def versus(kind: str) -> str:
     """The page of a comparison of versions."""
-    return report_page.html(versus_report.report(made_versus.result(kind).document))
+    found = made_versus.result(kind)
+    return report_page.html(versus_report.report(found.document), made_results.of_versions(found))
 
 
 def compared(before: list[StoredEntry], after: list[StoredEntry]) -> str:
     """The page that compares stored results."""
     found = comparing.compare(before, after, METRICS, any_machine=False)
-    return report_page.html(compare_report.report(found))
+    document = compare_report.document(found).model_dump(mode="json")
+    return report_page.html(compare_report.report(found), document)
 
 
 def loads() -> str:

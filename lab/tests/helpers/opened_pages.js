@@ -4,7 +4,16 @@ function look() {
   for (const each of document.querySelectorAll("details")) each.open = true;
   const checks = [tooWide, withoutKeys, outOfSight, withoutBorder, covered, illegible];
   const faults = Object.fromEntries(checks.map((check) => [check.name, check()]));
-  return { words: document.body.innerText.split(/\s+/), drawings: drawings(), faults };
+  return { words: words(), drawings: drawings(), faults };
+}
+
+// The words of the page, without those of the controls that its script makes.
+function words() {
+  const controls = [...document.querySelectorAll(".tools")];
+  for (const each of controls) each.style.display = "none";
+  const found = document.body.innerText.split(/\s+/);
+  for (const each of controls) each.style.display = "";
+  return found;
 }
 
 function isSeen(element) {

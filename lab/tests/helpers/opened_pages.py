@@ -100,10 +100,12 @@ class Window:
         rules = broken(page) if axe else []
         return Seen(requests, errors, set(found["words"]), found["drawings"], found["faults"], rules)
 
-    def opened(self, file: Path, way: Way) -> Page:
+    def opened(self, file: Path, way: Way = NAMED["1280"], fragment: str = "") -> Page:
         """Open a page in a way, and return it."""
         page = self._page(way)
-        page.goto(file.as_uri())
+        # An address that differs in its fragment only would leave the page as it is.
+        page.goto("about:blank")
+        page.goto(f"{file.as_uri()}{fragment}")
         return page
 
     def prints(self, file: Path, choices: Mapping[str, str] | None = None) -> pypdfium2.PdfDocument:
