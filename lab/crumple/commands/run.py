@@ -202,8 +202,7 @@ def _how_long(session: Session) -> str:
         return first
     if first_s is not None and first_s >= budget_s:
         return f"{first} for the first blocks of each experiment; the time allows no more"
-    then = "then more for claims that need more"
-    return f"{first} for the first blocks of each experiment, {then}; about {numerals.clock(budget_s)} in all"
+    return f"{first} for the first blocks; about {numerals.clock(budget_s)} in all, if claims need more"
 
 
 def code_of(trials: list[StoredTrial]) -> int:

@@ -81,16 +81,19 @@ def _of_result(number: int, entry: StoredEntry) -> ResultRow:
 
 def _of_run(number: int, entry: StoredEntry) -> ResultRow:
     document = entry.document
-    trials = len(list((entry.path / "trials").glob("*.json")))
-    planned = sum(len(block["trials"]) for block in document["plan"]["blocks"])
+    stored = {path.stem.replace("__", "/") for path in (entry.path / "trials").glob("*.json")}
+    planned = {trial["id"] for block in document["plan"]["blocks"] for trial in block["trials"]}
+    # A trial that the plan does not have is counted apart: 25 of 23 trials would be no count.
+    others = len(stored - planned)
+    more = f", {others:,} of no plan" if others else ""
     return ResultRow(
         number=number,
         name=entry.name,
         verb=RUN,
         began=str(document["began"]),
         asked=f"study {document['study']['name']}, scale {document['scale']}",
-        headline=f"{trials} of {planned} trials stored",
+        headline=f"{len(stored & planned)} of {len(planned)} trials stored{more}",
         tags=(),
-        ended_early=document["ended"] is None,
+        ended_early=document["ended"] is None and not planned <= stored,
         machine=str(document["machine"].get("cpu_model")),
     )

@@ -129,12 +129,12 @@ class LiveView(Redrawn):
 
     def unfit(self, problem: str) -> None:
         """Print the problem above the bar, where it stays."""
-        self._console.print(Text(f"this machine: {problem}", style="yellow"), soft_wrap=True)
+        self._stays(Text(f"this machine: {problem}", style="yellow"))
 
     def over(self, run: Begun) -> None:
         """Print the answer of the run above the bar, where it stays."""
         if self._answer is not None:
-            self._console.print(self._answer(run), soft_wrap=not self._console.is_interactive)
+            self._stays(self._answer(run))
 
     def block(self, study: str, block: Block, why: str) -> None:
         """Show the block. Print a line that stays if the total of trials has grown by it.
@@ -146,8 +146,12 @@ class LiveView(Redrawn):
         grown = f"; {numerals.count(more, 'more trial')}, {now.of} in all" if more and why else ""
         if grown or (not self._console.is_interactive and (study != self._study or why)):
             said = f"{self._now}{f' {why}' if why else ''}{grown}"
-            self._console.print(said, highlight=False, soft_wrap=True)
+            self._stays(Text(said))
         self._study = study
+
+    def _stays(self, line: Text) -> None:
+        """Print a line above the bar. A terminal breaks it between words; elsewhere it is one line."""
+        self._console.print(line, soft_wrap=not self._console.is_interactive)
 
     def _more(self) -> int:
         """Return by how many trials the total has grown since the last call."""

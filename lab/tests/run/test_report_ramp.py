@@ -132,7 +132,7 @@ def test_knees_are_those_of_the_claim() -> None:
 
 
 def picture() -> Picture:
-    found = ramp_chart.along_the_ramp(kept())
+    found = ramp_chart.along_the_ramp(kept(), panels())
     assert found is not None
     return found
 
@@ -176,7 +176,7 @@ def test_knees_are_drawn_through_all_panels_and_said() -> None:
 
 def test_other_shapes_have_no_ramp_chart() -> None:
     closed = view(synthetic_run.run_file(), synthetic_run.trials()).experiments[0]
-    assert ramp_chart.along_the_ramp(closed) is None
+    assert ramp_chart.along_the_ramp(closed, ()) is None
     assert not run_charts.is_ramp(closed) and run_charts.is_ramp(kept())
 
 

@@ -106,13 +106,13 @@ def _in_full(view: RunView, at: int) -> Iterator[Part]:
     shown = view.experiments[at]
     if shown.experiment.about:
         yield Prose(shown.experiment.about)
-    first, others = chosen_charts.of(view, shown)
+    first, others = chosen_charts.of(shown)
     if not first:
         yield Paragraph(run_sentences.nothing_counts(shown), "problem")
         yield Fold("Setup", [_setup(shown)])
         return
     explained = {
-        kind for earlier in view.experiments[:at] for each in chosen_charts.of(view, earlier) for kind in each
+        kind for earlier in view.experiments[:at] for each in chosen_charts.of(earlier) for kind in each
     }
     yield Charts(partial(_charts, shown, first, explained))
     yield _table_in_full(shown)
@@ -127,7 +127,9 @@ def _in_full(view: RunView, at: int) -> Iterator[Part]:
 
 def _rest(shown: ExperimentView, charts: Sequence[str]) -> str:
     """Return what the fold of an experiment has."""
-    more = [numerals.count(len(charts), "more chart")] if charts else []
+    # The panels of a ramp that no claim asks for are not counted: there may be none.
+    number = sum(name != chosen_charts.REST for name in charts)
+    more = [numerals.count(number, "more chart")] if number else []
     limits = ["what limits the servers"] if any(why.servers(shown)) else []
     return capital(enumerate_parts(["setup", *more, *limits, "noise", "every request"]))
 

@@ -4,7 +4,7 @@ Pure: an experiment → a picture. `ramp_rows` chooses the panels and computes t
 are named at their ends, on a narrow one above the panels.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from crumple.drawing import numerals, plot, scale, svg, theme
@@ -32,10 +32,14 @@ class Stroke:
     dash: str
 
 
-def along_the_ramp(experiment: ExperimentView) -> Picture | None:
-    """Draw each panel over the users; None if no ramp was measured."""
+def along_the_ramp(
+    experiment: ExperimentView, names: Collection[str], *, are_left_out: bool = False
+) -> Picture | None:
+    """Draw the panels of these names, or those of others, over the users; None if no ramp was measured."""
     ramp = ramp_rows.course(experiment)
-    panels = ramp_rows.panels(experiment, ramp) if ramp else []
+    every = ramp_rows.panels(experiment, ramp) if ramp else []
+    chosen = [panel for panel in every if panel.name in names] or every[:1]
+    panels = [panel for panel in every if panel not in chosen] if are_left_out else chosen
     if ramp is None or not panels:
         return None
     strokes, knees = _strokes(experiment, panels), ramp_rows.knees(experiment, ramp)

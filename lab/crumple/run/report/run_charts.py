@@ -50,7 +50,16 @@ KINDS = (
         "logarithmic; where requests are too few for a quantile, it is that of a longer stretch, and level. "
         "Dotted: the knee, where the users' rounds begin to take longer, with its 95 % interval. A count "
         "that does not change with the load is left out.",
-        ramp_chart.along_the_ramp,
+        lambda experiment: ramp_chart.along_the_ramp(experiment, chosen_charts.panels(experiment)),
+        where=is_ramp,
+    ),
+    ChartKind(
+        chosen_charts.REST,
+        "Along the ramp: the rest",
+        "",
+        lambda experiment: ramp_chart.along_the_ramp(
+            experiment, chosen_charts.panels(experiment), are_left_out=True
+        ),
         where=is_ramp,
     ),
     ChartKind(
@@ -108,7 +117,7 @@ def of_run(view: RunView) -> list[BoundChart]:
         kind.of(each, of=each.name)
         for each in view.experiments
         for kind in of_experiment(each)
-        if any(kind.name in names for names in chosen_charts.of(view, each))
+        if any(kind.name in names for names in chosen_charts.of(each))
     ]
 
 

@@ -178,6 +178,8 @@ class ExperimentView:
     """How many blocks there are."""
     stopped: str = ""
     """Why the other planned blocks were not run; empty: that is not known."""
+    claims: tuple[Claim, ...] = ()
+    """The claims that the run's scale asks of it."""
 
     @property
     def rows(self) -> tuple[ServerView, ...]:
@@ -340,7 +342,10 @@ def _experiment(
     noise = {metric: verdict.noise_of(seen, name, metric, looks) for metric in _OF_EVERY_EXPERIMENT}
     blocks = len({start.trial.trial.block for start in own})
     stopped = run.stopped.get(name, "")
-    return ExperimentView(name, experiment, scale, tuple(servers), twin, noise, blocks, stopped)
+    claims = tuple(
+        each for each in run.study.claims if run.scale in each.scales and name in experiments_of(each)
+    )
+    return ExperimentView(name, experiment, scale, tuple(servers), twin, noise, blocks, stopped, claims)
 
 
 def trial_s(starts: Sequence[StartView]) -> dict[tuple[str, str], float]:
