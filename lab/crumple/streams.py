@@ -3,6 +3,7 @@
 A result that took minutes must not be lost because a stream is closed or an encoding lacks a character.
 """
 
+import codecs
 import io
 import os
 import sys
@@ -17,8 +18,18 @@ BEGAN_S = time.monotonic()
 DUMB = ("dumb", "unknown")
 
 
+# What stands for a character that an encoding lacks: "?" would say that something is undecided.
+PLAIN = {
+    **dict(zip("✗✕●○◇↗·╌×÷−–‹›─│┤└░\u202f\u00a0\u2800µ", "xx*oo/--x/--<>-||+:   u", strict=True)),
+    **{"✓": "ok", "→": "->", "…": "...", "±": "+-", "≤": "<=", "≥": ">=", "≠": "!="},
+    **dict.fromkeys("▁▂▃▄", "."), **dict.fromkeys("▅▆▇█", "#"),
+}  # fmt: skip
+# The characters of which lines of dots are made: each holds eight dots.
+_BRAILLE = range(0x2801, 0x2900)
+
+
 def mend_streams() -> None:
-    """Replace closed standard streams by /dev/null; characters that an encoding lacks become "?"."""
+    """Replace closed standard streams by /dev/null; characters that an encoding lacks become plain ones."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -30,7 +41,7 @@ def mend_streams() -> None:
     sys.stderr = sys.stderr or _nothing("w")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors="crumple-plain")
 
 
 def takes_colours() -> bool:
@@ -56,6 +67,16 @@ def choose_colours(when: str) -> None:
     elif when == "always":
         os.environ.pop("NO_COLOR", None)
         os.environ["FORCE_COLOR"] = "1"
+
+
+def _as_plain(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    lacking = error.object[error.start : error.end]
+    plain = (PLAIN.get(each, "#" if ord(each) in _BRAILLE else "?") for each in lacking)
+    return "".join(plain), error.end
+
+
+codecs.register_error("crumple-plain", _as_plain)
 
 
 def _nothing(mode: Literal["r", "w"]) -> io.TextIOWrapper:

@@ -55,7 +55,11 @@ class BottomLine(Redrawn):
         self._now = Text()
 
     def _line(self, line: Text) -> None:
-        self._console.print(line, soft_wrap=not self._console.is_interactive)
+        # A console joins texts into a new one, which loses how they would be cut.
+        if self._console.is_interactive:
+            self._console.print(line, no_wrap=True, overflow="ellipsis")
+        else:
+            self._console.print(line, soft_wrap=True)
 
     def _say(self, doing: str) -> None:
         self._doing = doing

@@ -190,6 +190,15 @@ def test_on_a_terminal_the_status_line_is_removed_at_the_end(
 
 @pytest.mark.weighs
 @pytest.mark.long
+def test_on_a_narrow_terminal_a_level_takes_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    narrow = Console(width=60, file=sys.stdout, force_terminal=True, force_interactive=True)
+    found = watched(narrow, budget_s=30.0)
+    lines = [line for line in capsys.readouterr().out.splitlines() if " missed " in line]
+    assert len(lines) == len(found.levels) and any("…" in line for line in lines)
+
+
+@pytest.mark.weighs
+@pytest.mark.long
 def test_quiet_prints_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
     watched(Console(width=100, file=sys.stdout, quiet=True), budget_s=30.0, quiet=True)
     assert capsys.readouterr().out == ""

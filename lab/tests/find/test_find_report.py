@@ -217,7 +217,7 @@ def test_the_screen_ends_with_the_load_that_holds_with_its_interval_and_why_it_i
     )
     assert re.search(r"; its starts first broke at 2,\d\d\d to 2,\d\d\d /s\.$", said[0])
     assert said[1].startswith("Where it broke, this was used up: the server's CPU")
-    assert said[-1].startswith("measured 95 % interval, from 19 levels on 5 starts")
+    assert said[-1].startswith("measured: 95 % interval, from 19 levels on 5 starts")
     alone = plain(answered(finding("one start"))[0])
     assert ", this process);" in alone and "starts" not in alone
     assert "connections (" in answered(finding("connections"))[0]

@@ -222,7 +222,7 @@ def test_a_valid_load_prints_its_summary_and_exits_with_0(call: Call, answering:
     answering(synthetic_load.constant().record)
     code, out, err = call(URL, "--rate", "20000", "--seed", "3")
     assert code == 0, err
-    assert out.startswith(f"GET {URL}\n") and "✓ valid" in out and "p99.9" in out
+    assert out.startswith(f"How fast is GET {URL} at 20,000 ") and "\nvalid: " in out and "p99.9" in out
     assert "scheduled" in out and "throughput" in out
 
 
@@ -411,4 +411,6 @@ def test_an_interrupted_load_shows_what_was_measured(
         out, err = process.communicate(timeout=20)
     assert process.returncode == 130, err
     assert "Traceback" not in err
-    assert out.startswith(f"GET {url}\n") and "interrupted; the result covers the time before" in err
+    assert (
+        out.startswith(f"How fast is GET {url} ") and "interrupted; the result covers the time before" in err
+    )

@@ -74,8 +74,8 @@ def test_a_valid_load_that_fails_is_not_just_called_valid() -> None:
 
     for conditions in ((), (passes,), (passes, unknown)):
         verdict = lines(*conditions)[-1]
-        assert verdict.startswith("valid as neither the engine")
-    assert lines(passes, unknown, fails)[-1] == "valid measurement of a load that fails as p99>250ms holds"
+        assert verdict.startswith("valid: neither the engine")
+    assert lines(passes, unknown, fails)[-1] == "valid measurement of a load that fails: p99>250ms holds"
 
 
 def test_markup_in_an_address_stays_text() -> None:

@@ -142,7 +142,7 @@ def _tone(finding: SearchFigures) -> Tone:
 def how_sure(finding: SearchFigures) -> Phrase:
     """Return what the answer rests on."""
     warned = [*finding.problems, *finding.warnings]
-    warnings = f"with {numerals.count(len(warned), 'warning')}" if warned else ""
+    warnings = numerals.count(len(warned), "warning") if warned else ""
     if finding.found.lost is not None:
         return sure("lost", "bad", warnings)
     if finding.found.point is None or finding.decided_nothing:

@@ -132,15 +132,15 @@ def how_sure(load: LoadDocument) -> Phrase:
         return sure(word, "bad")
     if load.validity.problems:
         problems = (each.removeprefix(f"{word}: ") for each in load.validity.problems)
-        return sure(word, "bad", f"as {'; '.join(problems)}")
+        return sure(word, "bad", "; ".join(problems))
     if load.ended_early:
-        return sure(word, "doubtful", "but interrupted: it tells of the time before")
+        return sure(word, "doubtful", "interrupted, so it tells of the time before")
     if failing:
-        return sure(word, "bad", f"as {', '.join(failing)} {'holds' if len(failing) == 1 else 'hold'}")
+        return sure(word, "bad", f"{', '.join(failing)} {'holds' if len(failing) == 1 else 'hold'}")
     warned = say.warnings(load)
     if warned:
-        return sure(word, "good", f"with {numerals.count(len(warned), 'warning')}; {ONE}")
-    return sure(word, "good", f"as neither the engine nor other programs held it back; {ONE}")
+        return sure(word, "good", f"{numerals.count(len(warned), 'warning')}; {ONE}")
+    return sure(word, "good", f"neither the engine nor other programs held it back; {ONE}")
 
 
 # Why a figure of a load has no interval.
