@@ -1,9 +1,7 @@
 """A result as Python code has it: its document, its figures, its tables, and how a notebook shows it."""
 
-import re
 from collections.abc import Mapping
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from crumple.errors import NotFound
@@ -13,19 +11,24 @@ from crumple.results.selection import StoredEntry
 if TYPE_CHECKING:
     import polars as pl
 
+    from crumple.drawing.report_parts import Report
     from crumple.exports.measured import Measured
     from crumple.exports.result_tables import Table
 
 
 class KeptResult:
-    """A load, search, diagnosis, comparison of versions or run. A notebook shows it as it was printed.
+    """A load, search, diagnosis, comparison of versions or run. A notebook shows its answer.
 
     `code`: the exit code of the command, if it was measured now; `said`: its messages. `code` 1: a --fail-if
-    holds, for instance, or no request was answered as expected; 3: it is not valid.
+    holds, for instance, or no request was answered as expected; 3: it is not valid. `page`: the file that
+    --html wrote, which a notebook links to.
     """
 
-    def __init__(self, entry: StoredEntry, code: int | None = None, said: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, entry: StoredEntry, code: int | None = None, said: tuple[str, ...] = (), page: str = ""
+    ) -> None:
         self._entry = entry
+        self._page = page
         self.code = code
         self.said = said
 
@@ -118,15 +121,24 @@ class KeptResult:
         return f"<crumple {self.kind} {self.name or 'not stored'}: {self.headline}>"
 
     def _repr_html_(self) -> str:
-        return (
-            f'<pre style="white-space: pre; overflow-x: auto; line-height: 1.2">{escape(self.screen())}</pre>'
-        )
+        from crumple.drawing import report_notebook
+
+        return report_notebook.html(self._report, self._page)
 
     def _repr_markdown_(self) -> str:
-        screen = self.screen()
-        longest = max((len(found) for found in re.findall("`+", screen)), default=0)
-        fence = "`" * max(3, longest + 1)
-        return f"{fence}text\n{screen}{fence}\n"
+        from crumple.drawing import report_notebook
+
+        return report_notebook.markdown(self._report)
+
+    @property
+    def _report(self) -> "Report":
+        if self._entry.is_run:
+            from crumple.run.report import run_report
+
+            return run_report.report(self._view)
+        from crumple.results import shown_again
+
+        return shown_again.report(self.document, self._entry.name)
 
     @cached_property
     def _measured(self) -> "Measured":

@@ -57,7 +57,8 @@ def measure(verb: str, what: str, flags: Mapping[str, Any]) -> KeptResult:
         error = UsageError if child.returncode == EXIT_USAGE else CrumpleError
         raise error(err.strip() or f"crumple {verb} ended with code {child.returncode}")
     document = json.loads(out)
-    return KeptResult(selection.of_document(document), child.returncode, tuple(err.splitlines()))
+    page = str(flags.get("html") or "")
+    return KeptResult(selection.of_document(document), child.returncode, tuple(err.splitlines()), page)
 
 
 def _arguments(flags: Mapping[str, Any]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from crumple.drawing import report_text
+from crumple.drawing.report_parts import Report
 from crumple.errors import NotStored
 from crumple.gate.condition import Outcome
 from crumple.results import restored
@@ -32,8 +33,13 @@ SHOWN: dict[str, Callable[[], Drawn]] = {**KINDS, "report": _report, "compare": 
 
 def text(document: Mapping[str, Any], where: str) -> str:
     """Return the screen that the command printed. `where`: for messages. Raises NotStored."""
+    return report_text.text(report(document, where))
+
+
+def report(document: Mapping[str, Any], where: str) -> Report:
+    """Return the report of the document. Raises NotStored."""
     drawn, found = restored.of(document, SHOWN, where)
-    return report_text.text(drawn.report(found))
+    return drawn.report(found)
 
 
 def html(document: Mapping[str, Any], where: str) -> str:

@@ -8,6 +8,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,12 @@ import stand_ins
 import synthetic_load
 import synthetic_run
 import tiny_servers
+from crumple.drawing import report_markdown
+from crumple.drawing.report_parts import plain
 from crumple.errors import CrumpleError, NotFound, UsageError
 from crumple.machine import process_tree
 from crumple.notebook import measuring
+from crumple.notebook.kept_result import KeptResult
 from crumple.results import result_store
 from crumple.run import run_file
 from crumple.run.store import RunStore
@@ -81,15 +85,14 @@ def test_a_stored_load_has_its_figures_and_tables() -> None:
 
 
 @pytest.mark.usefixtures("without_charts")
-def test_a_notebook_shows_the_screen_and_nothing_acts_in_it() -> None:
+def test_a_notebook_shows_the_answer_and_nothing_acts_in_it() -> None:
     made = synthetic_load.failing()
     evil = made_results.of_load(made, asked="GET http://127.0.0.1/<script>alert(1)</script>```")
     result_store.keep(evil, "a")
     found = crumple.open("a")
     shown = found._repr_html_()
-    assert "<script" not in shown and "&lt;script&gt;" in shown and shown.startswith("<pre")
-    markdown = found._repr_markdown_()
-    assert markdown.startswith("````text\n") and markdown.endswith("\n````\n")
+    assert "<script" not in shown and "<pre" not in shown and "<p><b>" in shown
+    assert "<script" not in found._repr_markdown_().replace("\\<script", "")
     assert "valid" in repr(found) and "load a" in repr(found)
     result_store.keep(made_results.of_load(made), "b")
     assert crumple.open("b").screen() == synthetic_load.screen(made, 100, styled=False)
@@ -116,8 +119,27 @@ def test_a_search_a_diagnosis_a_comparison_of_versions_and_a_run_are_shown_too()
         assert list(found.tables) == names
         assert (found.name, found.kind) == (what, kind)
         assert found.to_polars().equals(found.to_polars(names[0]))
-        assert found.screen().strip() and what in repr(found) and "<pre" in found._repr_html_()
+        assert found.screen().strip() and what in repr(found)
+        assert_shown(found)
     assert crumple.open(RUN).quantiles_ns(trial="shared/b01/go-nethttp")[0.5] > 0
+
+
+def assert_shown(found: KeptResult) -> None:
+    """Assert that a notebook shows the answer, one table, and one picture at most, and fetches nothing."""
+    shown, answer = found._repr_html_(), found._report.answer
+    assert answer is not None
+    assert escape(plain(answer.found[0])) in shown and escape(plain(answer.sure)) in shown
+    assert shown.count("<table") == 1 and shown.count('<svg xmlns="http://www.w3.org/2000/svg"') <= 1
+    assert not re.search(r"(?:src|href|class)=", shown) and shown.count("\n") < 60
+    assert report_markdown.escaped(answer.asked) in found._repr_markdown_()
+
+
+def test_a_notebook_leads_to_the_page_that_was_written() -> None:
+    result_store.keep(made_results.of_versions(made_versus.result()), "v")
+    entry = crumple.open("v")._entry
+    assert '<a href="v.html">the whole page</a>' in KeptResult(entry, page="v.html")._repr_html_()
+    assert "the whole page" not in KeptResult(entry)._repr_html_()
+    assert KeptResult(entry)._repr_html_().count("<svg xmlns") == 1
 
 
 def test_flags_are_typed_as_on_the_command_line() -> None:

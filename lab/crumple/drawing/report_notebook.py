@@ -1,0 +1,98 @@
+"""A report for a cell of a notebook: the answer, one table and one picture, without a style sheet. Pure."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from html import escape
+from typing import Any
+
+from crumple.drawing import report_markdown
+from crumple.drawing.chart import BoundChart
+from crumple.drawing.report_parts import (
+    Answer,
+    Column,
+    Fold,
+    Part,
+    Report,
+    Section,
+    Table,
+    Words,
+    parts_for,
+    plain,
+)
+from crumple.drawing.terminal import shown_text
+
+# A cell of a notebook shows so many rows of a table; the page has all.
+ROWS_MAX = 20
+_STYLE = "padding: 2px 14px 2px 0; vertical-align: top"
+
+
+def html(report: Report, page: str = "") -> str:
+    """Return HTML. `page`: where the whole page lies; empty: nowhere."""
+    answer, table = report.answer, _table(report)
+    blocks = [*(_answer(answer) if answer else ()), *([_grid(table)] if table else []), *_picture(answer)]
+    said = ", ".join(report.circumstances)
+    link = f'<a href="{_text(page)}">the whole page</a>' if page else ""
+    return "\n".join(["<div>", *blocks, f"<p>{' · '.join(filter(None, [_text(said), link]))}</p>", "</div>"])
+
+
+def markdown(report: Report) -> str:
+    """Return the answer and the table as Markdown."""
+    table = _table(report)
+    parts: list[Part] = [] if table is None else [replace(table, below=())]
+    answer = report.answer and replace(report.answer, picture=None)
+    return report_markdown.markdown(replace(report, answer=answer, head=[], sections=[Section(parts)]))
+
+
+def _answer(answer: Answer) -> Iterator[str]:
+    yield f"<p><b>{_text(answer.asked)}</b></p>"
+    yield from (f"<p><code>{_text(each)}</code></p>" for each in answer.subjects)
+    yield from (f"<p>{_words(each)}</p>" for each in (*answer.found, answer.sure))
+
+
+def _grid(table: Table) -> str:
+    columns = [each for each in table.shown_in("page") if any(cell and plain(cell) for cell in each.cells)]
+    rows = len(columns[0].cells) if columns else 0
+    lines = [_row("th", columns, [each.heading for each in columns])]
+    for at in range(min(rows, ROWS_MAX)):
+        lines.append(_row("td", columns, [each.cells[at] or "" for each in columns]))
+    more = f"<p>{rows - ROWS_MAX} more rows on the page</p>" if rows > ROWS_MAX else ""
+    return f"<table>{''.join(lines)}</table>{more}"
+
+
+def _row(tag: str, columns: Sequence[Column], cells: Sequence[Words]) -> str:
+    return f"<tr>{''.join(map(partial(_cell, tag), columns, cells))}</tr>"
+
+
+def _cell(tag: str, column: Column, words: Words) -> str:
+    side = "right" if column.right else "left"
+    return f'<{tag} style="{_STYLE}; text-align: {side}">{_words(words)}</{tag}>'
+
+
+def _picture(answer: Answer | None) -> Iterator[str]:
+    charts = answer.picture.draw() if answer and answer.picture else []
+    drawn = next((svg for each in charts if isinstance(each, BoundChart) and (svg := each.file())), "")
+    if drawn:
+        yield f'<div style="overflow-x: auto">{drawn}</div>'
+
+
+def _table(report: Report) -> Table | None:
+    """Return the first table of a page that is not folded; if all are, the first of these."""
+    parts = [*report.head, *(part for section in report.sections for part in section.parts)]
+    return next(_tables(parts, folded=False), None) or next(_tables(parts, folded=True), None)
+
+
+def _tables(parts: Iterable[Any], *, folded: bool) -> Iterator[Table]:
+    for part in parts_for(parts, "page"):
+        if isinstance(part, Table) and part.columns and part.columns[0].cells:
+            yield part
+        elif isinstance(part, Fold) and folded:
+            yield from _tables(part.parts, folded=True)
+
+
+def _words(words: Words) -> str:
+    return _text(plain(words))
+
+
+def _text(text: str) -> str:
+    return escape(shown_text(text))
