@@ -22,6 +22,7 @@ BENCH = project.root() / "bench"
 # Script → the text that it prints when it has measured something.
 SAYS = {
     "agreement": "over wrk",
+    "build_site": "again, one is new, 1 rounds",
     "capture": "requests in the capture: at least",
     "cpu_per_request": "crumple's CPU: loop",
     "experiments": "stamped+discard+low-water",
