@@ -14,7 +14,7 @@ from crumple.drawing.report_parts import plain as words
 from crumple.find.level import PartResult
 from crumple.find.report import find_answer
 from crumple.find.report import find_sentences as say
-from crumple.find.report.find_charts import response_over_load
+from crumple.find.report.find_charts import levels_by_start, response_over_load
 from crumple.find.report.find_figures import SearchFigures
 from crumple.find.report.find_plot import plot
 from crumple.find.report.find_report import report
@@ -159,7 +159,8 @@ def test_the_page_needs_no_network_and_has_the_same_facts(kind: str) -> None:
     )
     assert "<dt>" in page and "<dt></dt>" not in page
     assert page.count("<tr>") == len(seen.found.levels) + 1
-    assert ("<figure" in page) is any(level.p50_ns for level in seen.found.levels)
+    assert ("Response time over load" in page) is any(level.p50_ns for level in seen.found.levels)
+    assert ("<h3>Levels by start</h3>" in page) is bool(seen.found.levels)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -189,7 +190,9 @@ def test_each_level_has_a_mark_at_its_load_and_in_the_row_of_its_start(kind: str
     assert (picture is None) is (not shown)
     if picture is None:
         return
-    over, by_start = (panel.drawn for panel in picture.panels)
+    ((over,), (by_start,)) = (
+        [panel.drawn for panel in each.panels] for each in (picture, levels_by_start(seen)) if each
+    )
     assert isinstance(over, Graph) and isinstance(by_start, RowChart)
     drawn = {(mark.x, mark.y, mark.shape) for mark in over.marks if isinstance(mark, Dot)}
     shapes = {"held": "dot", "broke": "cross", "limited": "diamond", "undecided": "ring"}

@@ -16,11 +16,11 @@ from crumple.drawing.plot import (
     Dot,
     Graph,
     Guide,
-    Panel,
     Picture,
     PlotMark,
     RowChart,
     RowPoint,
+    picture,
 )
 from crumple.drawing.scale import AxisScale, ChartAxis
 from crumple.find.report import find_answer, find_times
@@ -32,7 +32,7 @@ from crumple.words import time_rows
 
 _Sign = Literal["dot", "cross", "diamond", "ring"]
 # The height of the chart of times over loads in pixels.
-HEIGHT_PX = 230
+HEIGHT_PX = 200
 # On the axis of times, the least factor between its ends and what is drawn; on that of loads.
 BESIDE_TIMES, BESIDE_LOADS = 1.4, 1.06
 # The radius of the mark of a level, and of its median, in pixels.
@@ -47,20 +47,26 @@ _LOOKS: Mapping[LevelOutcome, tuple[str, _Sign]] = {
 
 
 def response_over_load(finding: SearchFigures) -> Picture | None:
-    """Return a mark for each level, at its load and time, and a row of them for each start.
-
-    With the limit, and the band in which it breaks. A level of too few answers has a mark in its row only.
-    """
+    """Return a mark for each level, at its load and time; with the limit, and the band in which it breaks."""
     marks = [mark for mark in finding.marks if mark.time_ns or mark.p50_ns]
     if not marks:
         return None
     across, up = _across(finding, marks), _up(finding, marks)
     levels = [dot for mark in marks for dot in _dots(finding, mark)]
     graph = Graph(across, up, [*_band(finding), *_limit(finding), *levels], HEIGHT_PX)
-    panels = [Panel(graph), Panel(_by_start(finding, across))]
-    outcomes = [outcome for outcome in _LOOKS if any(mark.level.outcome == outcome for mark in marks)]
-    keys = [ChartKey(OUTCOMES[outcome], *_LOOKS[outcome]) for outcome in outcomes]
-    return Picture(panels, _says(finding), [*keys, *_other_keys(finding)])
+    return picture(graph, _says(finding), [*_keys(finding), *_other_keys(finding)])
+
+
+def levels_by_start(finding: SearchFigures) -> Picture | None:
+    """Return a row for each start, with a mark for each level; also if its answers are too few for a time."""
+    if not finding.marks:
+        return None
+    return picture(_by_start(finding), _says(finding), _keys(finding))
+
+
+def _keys(finding: SearchFigures) -> list[ChartKey]:
+    outcomes = [outcome for outcome in _LOOKS if any(each.outcome == outcome for each in finding.rows)]
+    return [ChartKey(OUTCOMES[outcome], *_LOOKS[outcome]) for outcome in outcomes]
 
 
 def time_by_level(finding: SearchFigures) -> Picture | None:
@@ -79,8 +85,11 @@ RESPONSE_OVER_LOAD = Chart(
     "A mark for each level. A level may break by another part of the objective than that of the axis.",
     response_over_load,
 )
+LEVELS_BY_START = Chart(
+    "levels-by-start", "Levels by start", "A mark for each level at its load.", levels_by_start
+)
 TIME_BY_LEVEL = Chart("time-by-level", "Where the time goes", time_rows.ABOUT, time_by_level)
-CHARTS = (RESPONSE_OVER_LOAD, TIME_BY_LEVEL)
+CHARTS = (RESPONSE_OVER_LOAD, LEVELS_BY_START, TIME_BY_LEVEL)
 
 
 def _across(finding: SearchFigures, marks: Sequence[ChartPoint]) -> ChartAxis:
@@ -120,8 +129,8 @@ def _said(finding: SearchFigures, mark: ChartPoint) -> str:
     return f"{start}{say.load(level.load, finding.by_rate)}: {'; '.join([verdict(level), *times])}"
 
 
-def _by_start(finding: SearchFigures, across: ChartAxis) -> RowChart:
-    """Return a row for each start, with its levels."""
+def _by_start(finding: SearchFigures) -> RowChart:
+    across = _across(finding, finding.marks)
     broke = find_answer.first_broke(finding)
     rows = []
     for start in sorted(broke):
@@ -144,8 +153,17 @@ def _band(finding: SearchFigures) -> list[PlotMark]:
         return []
     return [
         Area(theme.GRID, point.low, point.high, title=f"breaks at {say.point(finding)}"),
-        Guide(theme.INK, x=point.estimate, label=say.load(point.estimate, finding.by_rate)),
+        Guide(theme.INK, x=point.estimate, label=_estimate(finding)),
     ]
+
+
+def _estimate(finding: SearchFigures) -> str:
+    """Return the breaking point with as many digits as its interval allows."""
+    point = finding.found.point
+    assert point is not None
+    if not finding.by_rate:
+        return say.load(point.estimate, False)
+    return f"{numerals.estimate(point)}{numerals.NARROW}/s"
 
 
 def _limit(finding: SearchFigures) -> list[PlotMark]:

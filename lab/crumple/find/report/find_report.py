@@ -136,6 +136,12 @@ def report(document: FindDocument) -> Report:
                 [on_terminal(Facts([*facts, *_not_known(finding)])), on_page(_told(facts))], name="facts"
             ),
             Section([Plot(partial(find_plot.plot, finding))]),
+            Section(
+                [on_page(_charts(finding, find_charts.LEVELS_BY_START))],
+                heading="Levels by start",
+                name="starts",
+                is_spoken=True,
+            ),
             _times(finding),
             Section([on_terminal(_levels(finding))]),
             _more(finding, facts),

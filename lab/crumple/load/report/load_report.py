@@ -59,6 +59,8 @@ UNEXPECTED_MAX = 6
 # Of the figures those about the method, which a page folds with how it was measured; and the budget by
 # stages, which its picture shows.
 _FOLDED = ("time", "connections", "answers", "engine")
+# The times of an open load that a page folds: its response time has both.
+_FOLDED_TIMES = ("service_time", "lateness")
 ALL_HEADS = ("mean", *(say.quantile(q) for q in QUANTILES), "max")
 OF_REQUESTS = "Response times of the ok answers to each. Shares are of the requests that were sent."
 OF_STEPS = (
@@ -71,7 +73,7 @@ OF_ENDS = (
 
 def report(load: LoadDocument) -> Report:
     """Return the load as a report."""
-    by_time = isinstance(load.stages, Budget)
+    by_time = isinstance(load.stages, Budget) and not load.steps
     first = load_charts.TIME_BY_STAGES if by_time else load_charts.RESPONSE_TIME
     answer = load_answer.of(load, _charts(load, first))
     return Report(
@@ -176,7 +178,7 @@ def _rows(load: LoadDocument) -> tuple[str, ...]:
 def _all_times(load: LoadDocument) -> Iterator[Part]:
     """Yield the times that a page shows: those of a terminal, and folded everything that was counted."""
     counted = [name for name in say.SPREADS if name in load.times and load.times[name].count]
-    first = [name for name in counted if name in _rows(load)]
+    first = [name for name in counted if name in _rows(load) and name not in _FOLDED_TIMES]
     yield _table_of(load, first)
     if others := [name for name in counted if name not in first]:
         explained = f"{say.OPEN} " if load.record.spec.shape.kind == "open" else ""
@@ -328,7 +330,8 @@ def _more(load: LoadDocument) -> Section:
     ]
     local = [Paragraph(say.LOOPBACK, "note")] if say.local(load.record.spec) else []
     every: list[Part] = [Paragraph(say.requests(load.record)), Paragraph(OF_ENDS, "note"), Facts(ends)]
-    charts = [*([] if _falls_behind(load) else [load_charts.REQUESTS]), *load_charts.OTHERS]
+    budget = [load_charts.TIME_BY_STAGES] if load.steps else []
+    charts = [*budget, *([] if _falls_behind(load) else [load_charts.REQUESTS]), *load_charts.OTHERS]
     others = [each for each in charts if each.draw(load) is not None]
     parts = [
         Fold("How it was measured", [Facts(how), *local]),
