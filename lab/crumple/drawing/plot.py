@@ -103,8 +103,9 @@ class Label:
     y: float
     text: str
     colour: str
+    """That of the line, in which a thin line joins both; no line has the contrast that words need."""
     shift_px: float = 0
-    """By how much the words are moved down, so that they do not cover others; a thin line joins both."""
+    """By how much the words are moved down, so that they do not cover others."""
 
 
 PlotMark = Line | Steps | Band | Area | Guide | Dot | Label

@@ -280,10 +280,8 @@ def _front(mark: PlotMark, graph: Graph, height: float) -> Iterator[str]:
             )
         case Label():
             y = y_of(mark.y)
-            leader = (
-                f'<path d="M3 {_px(y)}L12 {_px(y + mark.shift_px)}" stroke="{theme.CONTEXT}" fill="none"/>'
-            )
-            place = f'x="16" y="{_px(y + mark.shift_px + 4)}" fill="{mark.colour}"'
+            leader = f'<path d="M3 {_px(y)}L12 {_px(y + mark.shift_px)}" stroke="{mark.colour}" fill="none"/>'
+            place = f'x="16" y="{_px(y + mark.shift_px + 4)}"'
             words = f"<text {place}>{escaped(mark.text)}</text>"
             yield f'<svg x="100%" class="w" overflow="visible">{leader}{words}</svg>'
         case Line() | Band() | Area():
