@@ -15,10 +15,12 @@ from crumple.drawing.report_parts import (
     Part,
     Report,
     Section,
+    Span,
     Table,
     Words,
     parts_for,
     plain,
+    spans_of,
 )
 from crumple.drawing.terminal import shown_text
 
@@ -91,7 +93,13 @@ def _tables(parts: Iterable[Any], *, folded: bool) -> Iterator[Table]:
 
 
 def _words(words: Words) -> str:
-    return _text(plain(words))
+    return "".join(map(_span, spans_of(words)))
+
+
+def _span(span: Span) -> str:
+    text = _text(span.text)
+    marked = f"<b>{text}</b>" if text and (span.strong or span.form in ("badge", "figure")) else text
+    return f"<br>{marked}" if text and span.form in ("below", "label") else marked
 
 
 def _text(text: str) -> str:

@@ -85,8 +85,8 @@ def test_a_server_of_the_project_is_diagnosed(call: Call, short: None, tmp_path:
         return out, err
 
     out, err = tried.until_shown(diagnosed)
-    first, what, *_ = out.splitlines()
-    assert first.startswith("limit=") and what.startswith("tiny, pid ")
+    first, asked, what, *_ = out.splitlines()
+    assert first.startswith("limit=") and asked == "What limits tiny?" and what.startswith("tiny, pid ")
     # What is likely is said before the load beyond the limit, and goes to stderr: stdout is one document.
     steps = err.splitlines()
     preliminary = next(at for at, line in enumerate(steps) if line.startswith("preliminary: "))

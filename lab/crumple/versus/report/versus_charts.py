@@ -16,6 +16,8 @@ from crumple.words import quantile_lines
 
 # The axis reaches at least this factor from alike, and beyond the estimates by the factor BEYOND at most.
 AROUND, BEYOND = 1.1, 2.0
+# The least share of the axis on either side of alike, so that a reader sees which side is better.
+SIDE = 0.15
 # The factors that the axis may name on either side, the roundest first.
 FACTORS = (1.0, 10.0, 100.0, 1_000.0, 2.0, 5.0, 20.0, 50.0, 200.0, 500.0, 3.0, 1.5, 1.2, 1.1, 1.05, 1.02)
 # The least distance of two labels of the axis, as a share of it, so that they do not touch on a telephone.
@@ -112,7 +114,10 @@ def _scale(shown: Sequence[Interval]) -> AxisScale:
     highs = [each.high if math.isfinite(each.high) else each.estimate for each in shown]
     low = max(min(values) / BEYOND, min(lows) / 1.03)
     high = min(max(values) * BEYOND, max(highs) * 1.03)
-    return AxisScale(min(low, 1 / AROUND), max(high, AROUND), log=True)
+    # Each side takes SIDE of the axis at least.
+    other = SIDE / (1 - SIDE)
+    low = min(low, 1 / AROUND, max(high, AROUND) ** -other)
+    return AxisScale(low, max(high, AROUND, low**-other), log=True)
 
 
 def _ticks(scale: AxisScale) -> Iterator[AxisTick]:
