@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from crumple.drawing import numerals, theme
 from crumple.drawing.chart import Chart
-from crumple.drawing.plot import Area, ChartRow, Guide, Picture, RowChart, RowMark, RowPoint, Whisker, picture
+from crumple.drawing.plot import Area, ChartRow, Picture, RowChart, RowMark, RowPoint, Whisker, picture
 from crumple.drawing.scale import AxisScale, AxisTick, ChartAxis
 from crumple.stats.interval import Interval
 from crumple.versus.letters import FIRST
@@ -41,14 +41,13 @@ def ratios(result: VersusFigures) -> Picture | None:
     if not shown:
         return None
     scale = _scale([found for _, found in shown])
-    others = result.others[0] if len(result.others) == 1 else "it"
-    axis = ChartAxis(scale, list(_ticks(scale)), f"← {others} better · {others} worse →")
+    which = f"{result.others[0]} " if len(result.others) == 1 else ""
+    axis = ChartAxis(scale, list(_ticks(scale)), f"← {which}better · {which}worse →")
     tolerance, within = 1 + result.loads.tolerance, f"alike: less than {say.tolerance(result)} apart"
     drawn = RowChart(
         axis,
         [_row(result, ratio, found) for ratio, found in shown],
-        [Guide(theme.MUTED, x=1.0)],
-        [Area(theme.SHADE, 1 / tolerance, tolerance, title=within)],
+        blocks=[Area(theme.SHADE, 1 / tolerance, tolerance, title=within)],
     )
     return picture(drawn, say.headlines(result))
 
@@ -99,7 +98,7 @@ def _row(result: VersusFigures, ratio: Ratio, found: Interval) -> ChartRow:
     for block, value in _by_block(result, ratio).items():
         said = f"block {block}: {say.factor(value)}"
         marks.append(RowPoint(value, said, theme.MUTED, "ring", RING_PX, below=True))
-    return ChartRow(name if len(result.others) == 1 else f"{ratio.letter}: {name}", marks, factor)
+    return ChartRow(name if len(result.others) == 1 else f"{ratio.letter}: {name}", marks, say.larger(found))
 
 
 def _by_block(result: VersusFigures, ratio: Ratio) -> dict[int, float]:

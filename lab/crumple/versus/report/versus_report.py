@@ -8,21 +8,26 @@ from crumple.documents.result import head
 from crumple.drawing import numerals
 from crumple.drawing.report_parts import (
     FILES,
+    TERMINAL,
     Charts,
     Column,
     Facts,
     Fold,
     Only,
     Paragraph,
+    Phrase,
     Report,
     Role,
     Section,
+    Span,
     Table,
     Tone,
     again,
+    join,
     on_page,
     on_terminal,
     phrase,
+    plain,
 )
 from crumple.gate.condition import for_page
 from crumple.versus.lengths import Loads
@@ -31,7 +36,7 @@ from crumple.versus.report import versus_answer, versus_notes
 from crumple.versus.report import versus_sentences as say
 from crumple.versus.report.versus_document import LooksData, RatioData, TurnData, VersionData, VersusDocument
 from crumple.versus.report.versus_figures import VersusFigures
-from crumple.versus.standing import LikenessWord, Ratio
+from crumple.versus.standing import LikenessWord
 from crumple.versus.versus_course import VersionComparison
 
 if TYPE_CHECKING:
@@ -185,24 +190,36 @@ def _charts(result: VersusFigures, name: str) -> list["BoundChart"]:
 
 def _table(result: VersusFigures, letter: str) -> Table:
     ratios = result.ratios(letter)
-    rows = [_cells(result, ratio) for ratio in ratios]
-    heads = ("", FIRST, letter, f"{letter}{numerals.NARROW}÷{numerals.NARROW}{FIRST}")
+    values = {
+        each: [say.value(ratio.figure, result.value(each, ratio.figure)) for ratio in ratios]
+        for each in (FIRST, letter)
+    }
+    names = [say.NAMES[each.figure] for each in ratios]
     verdicts = [
         phrase(say.verdict(each), TONES[each.answer], strong=each.answer == "different") for each in ratios
     ]
-    columns = [Column(head, [row[at] for row in rows], right=at > 0) for at, head in enumerate(heads)]
-    return Table([*columns, Column("", verdicts)])
-
-
-def _cells(result: VersusFigures, ratio: Ratio) -> tuple[str, ...]:
-    """Return the cells of a row: the figure's name, its value of both, and their ratio."""
-    one, other = (result.value(letter, ratio.figure) for letter in (FIRST, ratio.letter))
-    return (
-        say.NAMES[ratio.figure],
-        say.value(ratio.figure, one),
-        say.value(ratio.figure, other),
-        numerals.with_interval(ratio.interval, of="block"),
+    heading = f"{letter}{numerals.NARROW}÷{numerals.NARROW}{FIRST}"
+    told = [numerals.with_interval(each.interval, of="block") for each in ratios]
+    # A telephone has no room for five columns, so a row of a page has two lines.
+    both = zip(names, verdicts, strict=True)
+    below = [join(name, Span(plain(verdict), form="below")) for name, verdict in both]
+    return Table(
+        [
+            Column("", names, media=TERMINAL),
+            Column("", below, media=FILES),
+            *(Column(each, shown, right=True) for each, shown in values.items()),
+            Column(heading, told, right=True, media=TERMINAL),
+            Column(heading, [*map(_in_two_lines, told)], right=True, media=FILES),
+            Column("", verdicts, media=TERMINAL),
+        ],
+        style="plain",
     )
+
+
+def _in_two_lines(told: str) -> Phrase:
+    """Return a ratio with its interval below it."""
+    estimate, bracket, interval = told.partition(" [")
+    return join(estimate, Span(f"{bracket.strip()}{interval}", form="below")) if bracket else phrase(told)
 
 
 def _plain(said: str) -> str:
