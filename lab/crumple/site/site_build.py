@@ -9,7 +9,8 @@ from pathlib import Path
 from crumple import release
 from crumple.project import PACKAGE
 from crumple.results.selection import StoredEntry
-from crumple.site import series, site_files, site_pages, site_reading
+from crumple.run.store import RunStore
+from crumple.site import series, site_files, site_pages
 from crumple.site.site_entry import SiteEntry, SiteRecord
 from crumple.site.site_files import RECORD
 
@@ -69,13 +70,32 @@ def _entries(
     for number, each in enumerate(stored):
         progress("reading", number, len(stored))
         try:
-            digest = site_reading.digest_of(each)
+            digest = _digest(each)
         except OSError as error:
             # Reading it says the same, in words.
             digest = str(error.strerror)
-        entry = by_digest.get((each.name, digest)) or site_reading.entry_of(each, digest)
-        found.append((entry, each))
+        found.append((by_digest.get((each.name, digest)) or _read(each, digest), each))
     return found
+
+
+def _read(stored: StoredEntry, digest: str) -> SiteEntry:
+    # Imported here because it takes a second, and most results of a site are known.
+    from crumple.site import site_reading
+
+    return site_reading.entry_of(stored, digest)
+
+
+def _digest(entry: StoredEntry) -> str:
+    """Return a digest of what is stored, by which a change of it shows. Raises OSError."""
+    if not entry.is_run:
+        return hashlib.sha256(entry.path.read_bytes()).hexdigest()
+    store = RunStore(entry.path)
+    found = hashlib.sha256(store.run_file.read_bytes())
+    # A trial's file never changes once it is complete, and thousands of them would take long to read.
+    for file in sorted((entry.path / "trials").glob("*.json")):
+        seen = file.stat()
+        found.update(f"{file.name} {seen.st_size} {seen.st_mtime_ns}\n".encode())
+    return found.hexdigest()
 
 
 @cache

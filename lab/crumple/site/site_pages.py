@@ -1,4 +1,7 @@
-"""All pages of a site: what each is drawn of, by which a page that would be the same is not drawn again."""
+"""All pages of a site: what each is drawn of, by which a page that would be the same is not drawn again.
+
+What draws is imported where it draws: it takes a second, and most pages of a site have not changed.
+"""
 
 import hashlib
 import json
@@ -7,15 +10,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from crumple.drawing import report_page
 from crumple.drawing.report_parts import Paragraph, Part, Report, Span, Title
 from crumple.errors import CrumpleError
-from crumple.results import compare_report, comparing, restored
 from crumple.results.selection import StoredEntry
-from crumple.run import run_file
-from crumple.run.report import report_document, run_report
-from crumple.run.report.view import view
-from crumple.run.store import RunStore
 from crumple.site import index_report, pairs, series_report
 from crumple.site.pairs import Pair
 from crumple.site.series import Series
@@ -44,6 +41,8 @@ class SitePage:
 
     def html(self) -> str:
         """Return the page. Of a result that cannot be drawn it says why: one must not stop the others."""
+        from crumple.drawing import report_page
+
         if not self.is_of_results:
             return report_page.html(*self.draw())
         try:
@@ -103,6 +102,8 @@ def _of_pair(series: Series, pair: Pair, stored: Mapping[str, StoredEntry]) -> S
 
 
 def _comparison(before: Sequence[StoredEntry], after: StoredEntry, around: Sequence[Span]) -> Drawn:
+    from crumple.results import compare_report, comparing
+
     found = comparing.compare([each.afresh() for each in before], [after.afresh()], ())
     document = compare_report.document(found).model_dump(mode="json")
     return replace(compare_report.report(found), around=around), document
@@ -110,13 +111,24 @@ def _comparison(before: Sequence[StoredEntry], after: StoredEntry, around: Seque
 
 def _result(stored: StoredEntry, links: Sequence[Span]) -> Drawn:
     if stored.is_run:
-        store = RunStore(stored.path)
-        seen = view(run_file.read(store), store.trials())
-        document = report_document.document(seen).model_dump(mode="json")
-        return replace(run_report.report(seen), around=links), document
+        report, document = _run(stored)
+        return replace(report, around=links), document
+    from crumple.results import restored
+
     document = stored.afresh().document
     drawn, found = restored.of(document, restored.KINDS, stored.name)
     return replace(drawn.report(found), around=links), document
+
+
+def _run(stored: StoredEntry) -> tuple[Report, dict[str, Any]]:
+    from crumple.run import run_file
+    from crumple.run.report import report_document, run_report
+    from crumple.run.report.view import view
+    from crumple.run.store import RunStore
+
+    store = RunStore(stored.path)
+    seen = view(run_file.read(store), store.trials())
+    return run_report.report(seen), report_document.document(seen).model_dump(mode="json")
 
 
 def _links(series: Series, made: Sequence[Pair], place: int) -> list[Span]:

@@ -37,19 +37,6 @@ DIGITS = 12
 _HOST = re.compile(r"[a-z][a-z0-9+.-]*://([^/\s?#]+)")
 
 
-def digest_of(entry: StoredEntry) -> str:
-    """Return a digest of what is stored, by which a change of it shows. Raises OSError."""
-    if not entry.is_run:
-        return hashlib.sha256(entry.path.read_bytes()).hexdigest()
-    store = RunStore(entry.path)
-    found = hashlib.sha256(store.run_file.read_bytes())
-    # A trial's file never changes once it is complete, and thousands of them would take long to read.
-    for file in sorted((entry.path / "trials").glob("*.json")):
-        seen = file.stat()
-        found.update(f"{file.name} {seen.st_size} {seen.st_mtime_ns}\n".encode())
-    return found.hexdigest()
-
-
 def entry_of(stored: StoredEntry, digest: str) -> SiteEntry:
     """Read a result or a run. One that cannot be read is an entry without a page, whose row says why."""
     stored = stored.afresh()
