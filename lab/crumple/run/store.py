@@ -20,6 +20,7 @@ from crumple.contract_base import Frozen
 from crumple.errors import NotStored, NotWritable, StorageFull, UsageError
 from crumple.parsing import first_fault
 from crumple.record.disturbance import Disturbance
+from crumple.run import alike
 
 Status = Literal["measured", "failed"]
 
@@ -204,8 +205,11 @@ class RunStore:
             return path.rename(aside / f"{path.stem}.{attempt}.json")
 
     def trials(self) -> list[StoredTrial]:
-        """Read all stored trials, sorted by id. Raises NotStored if one cannot be read."""
-        return [_read_trial(path) for path in sorted(self._trials.glob("*.json"))]
+        """Read all stored trials, sorted by id, without the samples of the engine's own process.
+
+        Raises NotStored if one cannot be read.
+        """
+        return [*alike.share(_read_trial(path) for path in sorted(self._trials.glob("*.json")))]
 
     def ids(self) -> set[str]:
         """Return the ids of the stored trials, without reading the trials."""
