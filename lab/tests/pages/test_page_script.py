@@ -172,8 +172,8 @@ def test_a_table_is_sorted_by_keys_and_by_what_numbers_mean(window: Window, fold
 
 def test_a_link_shows_the_rows_as_they_were_sorted_and_filtered(window: Window, folder: Path) -> None:
     file = written(folder, "run")
-    page = window.opened(file, fragment="#trials")
-    page.locator("#trials summary").first.press("Enter")
+    page = window.opened(file, fragment="#details")
+    page.locator("details:has(> * > table.trials) > summary").press("Enter")
     page.get_by_label("Filter these rows").focus()
     page.keyboard.type("express b02")
     found = page.locator("table.trials tbody tr:not([hidden])").count()
@@ -183,7 +183,7 @@ def test_a_link_shows_the_rows_as_they_were_sorted_and_filtered(window: Window, 
     page.keyboard.press("Enter")
     rows = page.locator("table.trials tbody tr:not([hidden])").all_text_contents()
     fragment = "#" + page.url.split("#")[1]
-    assert fragment.startswith("#trials&trials=2")
+    assert re.fullmatch(r"#details&details-\d+=2%3Aexpress\+b02", fragment)
     again = window.opened(file, fragment=fragment)
     assert again.locator("table.trials tbody tr:not([hidden])").all_text_contents() == rows
     assert again.locator("table.trials").is_visible() and again.evaluate("scrollY") > 0
