@@ -158,9 +158,9 @@ def test_the_page_needs_no_network_and_has_the_same_facts(kind: str) -> None:
         and f"<pre>{COMMAND}</pre>" in page
     )
     assert "<dt>" in page and "<dt></dt>" not in page
-    assert page.count("<tr>") == len(seen.found.levels) + 1
+    assert page.count('<tr id="level-') == len(seen.found.levels)
     assert ("Response time over load" in page) is any(level.p50_ns for level in seen.found.levels)
-    assert ("<h3>Levels by start</h3>" in page) is bool(seen.found.levels)
+    assert (">Levels by start</h3>" in page) is bool(seen.found.levels)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -40,7 +40,7 @@ def page(name: str) -> str:
 
 
 def charts_of(said: str) -> list[str]:
-    return re.findall(r"<figure class=\"chart.*?<h3>(.*?)</h3>", said, re.S)
+    return re.findall(r"<figure class=\"chart.*?<h3>(?:<a [^>]*></a>)?(.*?)</h3>", said, re.S)
 
 
 @pytest.mark.long

@@ -284,3 +284,34 @@ def test_a_link_into_a_fold_opens_it(window: Window, folder: Path, way: str) -> 
 
 def test_the_script_is_what_pages_py_hashes() -> None:
     assert f'<script type="module">{pages.SCRIPT}</script>' in made_pages.KINDS["load"]()
+
+
+@pytest.mark.parametrize(
+    ("kind", "hovered", "address"),
+    [
+        ("run", "table.trials tbody tr[id]", "#trial-"),
+        ("run", "figure.chart", "#chart-"),
+        ("run", ".inside[id]", "#TJ-"),
+        ("find", "tr[id^=level-]", "#level-"),
+    ],
+)
+def test_claims_charts_trials_and_levels_show_their_address_where_the_pointer_is(
+    window: Window, folder: Path, kind: str, hovered: str, address: str
+) -> None:
+    page = window.opened(written(folder, kind))
+    page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    subject = page.locator(hovered).first
+    link = subject.locator(".here").first
+    page.mouse.move(0, 0)
+    assert link.evaluate("link => getComputedStyle(link).opacity") == "0"
+    subject.hover()
+    assert link.evaluate("link => getComputedStyle(link).opacity") == "1"
+    found = link.get_attribute("href") or ""
+    assert found.startswith(address) and page.locator(f'[id="{found[1:]}"]').count() == 1
+    page.mouse.move(0, 0)
+    link.focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    assert link.evaluate("link => getComputedStyle(link).opacity") == "1"
+    page.keyboard.press("Enter")
+    assert page.url.endswith(found)

@@ -208,6 +208,7 @@ def _levels(finding: SearchFigures) -> Table:
         left_out_first=LEFT_OUT_FIRST,
         spared_first=SPARED_FIRST,
         is_named=False,
+        row_names=[f"level-{at}" for at in range(1, len(rows) + 1)],
     )
 
 
