@@ -1,0 +1,61 @@
+"""Rows of time budgets: the parts of a bar come to the mean beside it, and none is longer."""
+
+import random
+from itertools import pairwise
+
+import pytest
+from crumple.drawing import theme
+from crumple.drawing.plot import RowChart, Segment
+from crumple.record.flow import StageTime
+from crumple.record.stages import Budget
+from crumple.words import time_rows
+
+STAGES = ("due", "not_accepted", "unsent", "unread", "inside", "returning", "unknown")
+
+
+def made(seed: int) -> Budget:
+    """A budget whose parts were found to come to up to a tenth more or less than the mean."""
+    chance = random.Random(seed)
+    found = [chance.choice((0.0, 10 ** chance.uniform(3, 9))) for _ in STAGES]
+    found[4] = 10 ** chance.uniform(3, 9)
+    parts = [
+        StageTime(name, ns, ns * chance.uniform(0, 1), ns * chance.uniform(1, 2), 50.0)
+        for name, ns in zip(STAGES, found, strict=True)
+    ]
+    measured_ns = sum(found) * chance.uniform(0.9, 1.1)
+    return Budget(tuple(parts), sum(found), sum(found), sum(found), measured_ns, 60, 0.0, 0.0, 0.0)
+
+
+def drawn(*budgets: Budget) -> RowChart:
+    """The chart of budgets."""
+    picture = time_rows.rows([(f"load {at}", budget) for at, budget in enumerate(budgets)])
+    assert picture is not None and isinstance(picture.panels[0].drawn, RowChart)
+    return picture.panels[0].drawn
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_a_bar_is_as_long_as_the_mean_and_each_part_has_a_piece_of_it(seed: int) -> None:
+    budget = made(seed)
+    chart = drawn(budget)
+    pieces = [mark for mark in chart.rows[0].marks if isinstance(mark, Segment)]
+    assert [piece.colour for piece in pieces] == [
+        theme.PARTS[part.name] for part in budget.parts if part.mean_ns > 0
+    ]
+    apart = 2 * time_rows.APART * chart.x.scale.high
+    assert pieces[-1].high == pytest.approx(budget.measured_ns, abs=apart)
+    assert max(piece.high for piece in pieces) <= budget.measured_ns * (1 + 1e-9)
+    for before, after in pairwise(pieces):
+        assert before.low <= before.high <= after.low <= before.high + apart
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_a_part_that_is_small_in_every_bar_has_no_key(seed: int) -> None:
+    budgets = [made(seed), made(seed + 1_000)]
+    large = {
+        part.words
+        for budget in budgets
+        for part in budget.shown
+        if part.mean_ns >= time_rows.KEY_SHARE_MIN * budget.measured_ns
+    }
+    picture = time_rows.rows([("a", budgets[0]), ("b", budgets[1])])
+    assert picture is not None and {key.label for key in picture.keys} == large
