@@ -4,11 +4,14 @@ The pages of `load`, `find`, `run` and `diagnose` share them.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from crumple.drawing import numerals, theme
 from crumple.drawing.plot import ChartKey, ChartRow, Picture, RowChart, Segment, picture
 from crumple.drawing.scale import AxisScale, time_axis
-from crumple.record.flow import WORDS
+from crumple.limit.finding import Finding
+from crumple.record.flow import WORDS, StageTime
+from crumple.record.inside import Divided
 from crumple.record.stages import Budget
 from crumple.words import time_sentences
 
@@ -34,6 +37,22 @@ def rows(budgets: Sequence[tuple[str, Budget]]) -> Picture | None:
     scale = AxisScale(0.0, HEAD_ROOM * max(budget.measured_ns for _, budget in shown))
     drawn = RowChart(time_axis(scale), [_row(name, budget, scale) for name, budget in shown])
     return picture(drawn, _says(shown), keys([budget for _, budget in shown]))
+
+
+def with_gate(budget: Budget, first: Finding | None) -> Budget:
+    """Return the budget with the wait for a gate as a part of its own, if that is what limits the server."""
+    if first is None or first.cause != "gate" or not first.share_s or not isinstance(budget.inside, Divided):
+        return budget
+    pieces: list[StageTime] = []
+    for piece in budget.inside.pieces:
+        if piece.name != "otherwise":
+            pieces.append(piece)
+            continue
+        waits_ns = min(1e9 * first.share_s, piece.mean_ns)
+        low_ns, high_ns = (max(0.0, end - waits_ns) for end in (piece.low_ns, piece.high_ns))
+        pieces.append(StageTime("dependency", waits_ns, waits_ns, waits_ns, piece.readings, "a gate"))
+        pieces.append(replace(piece, mean_ns=piece.mean_ns - waits_ns, low_ns=low_ns, high_ns=high_ns))
+    return replace(budget, inside=replace(budget.inside, pieces=tuple(pieces)))
 
 
 def keys(budgets: Sequence[Budget]) -> list[ChartKey]:

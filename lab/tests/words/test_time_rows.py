@@ -1,12 +1,15 @@
 """Rows of time budgets: the parts of a bar come to the mean beside it, and none is longer."""
 
 import random
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 from crumple.drawing import theme
 from crumple.drawing.plot import RowChart, Segment
+from crumple.limit.finding import Cause, Finding
 from crumple.record.flow import StageTime
+from crumple.record.inside import Divided
 from crumple.record.stages import Budget
 from crumple.words import time_rows
 
@@ -46,6 +49,21 @@ def test_a_bar_is_as_long_as_the_mean_and_each_part_has_a_piece_of_it(seed: int)
     assert max(piece.high for piece in pieces) <= budget.measured_ns * (1 + 1e-9)
     for before, after in pairwise(pieces):
         assert before.low <= before.high <= after.low <= before.high + apart
+
+
+def test_the_wait_for_a_gate_is_a_part_of_its_own() -> None:
+    pieces = (StageTime("cpu", 1e6, 1e6, 1e6, 50.0), StageTime("otherwise", 9e6, 8e6, 10e6, 50.0))
+    budget = replace(made(1), inside=Divided(pieces, ()), measured_ns=11e6)
+    whole = replace(budget, parts=(StageTime("inside", 10e6, 10e6, 10e6, 50.0),), measured_ns=10e6)
+
+    def said(share_s: float, cause: Cause = "gate") -> list[str]:
+        found = Finding(cause, "likely", 0.9, share_s, "", "")
+        (row,) = drawn(time_rows.with_gate(whole, found)).rows
+        return [mark.label.replace("\u202f", " ") for mark in row.marks if isinstance(mark, Segment)]
+
+    assert said(0.007) == ["CPU 1.00 ms", "waiting for a gate 7.00 ms", "otherwise inside 2 ms"]
+    assert said(0.012) == ["CPU 1.00 ms", "waiting for a gate 9.00 ms"]
+    assert said(0.007, "disk") == ["CPU 1.00 ms", "otherwise inside 9 ms"]
 
 
 @pytest.mark.parametrize("seed", range(50))

@@ -21,6 +21,7 @@ from crumple.drawing.plot import (
     picture,
 )
 from crumple.drawing.scale import AxisScale, ChartAxis
+from crumple.limit import finding
 from crumple.load.report import load_course, load_figures
 from crumple.load.report.load_course import Course, Stretch
 from crumple.load.report.load_document import LoadDocument
@@ -169,7 +170,9 @@ def memory_over_time(load: LoadDocument) -> Picture | None:
 
 def time_by_stages(load: LoadDocument) -> Picture | None:
     """Return the mean response time, a piece of it for each part."""
-    return time_rows.rows([("", load.stages)]) if isinstance(load.stages, Budget) else None
+    if not isinstance(load.stages, Budget):
+        return None
+    return time_rows.rows([("", time_rows.with_gate(load.stages, finding.first(load.findings)))])
 
 
 TIME_BY_STAGES = Chart("time-by-stages", "Where the time goes", time_rows.ABOUT, time_by_stages)
