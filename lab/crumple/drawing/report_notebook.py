@@ -24,7 +24,7 @@ from crumple.drawing.report_parts import (
 )
 from crumple.drawing.terminal import shown_text
 
-# A cell of a notebook shows so many rows of a table; the page has all.
+# The most rows of a table that a cell of a notebook shows, so that it is no longer than a screen.
 ROWS_MAX = 20
 _STYLE = "padding: 2px 14px 2px 0; vertical-align: top"
 

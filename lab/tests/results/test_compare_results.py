@@ -55,6 +55,27 @@ def test_two_single_loads_show_their_ratio_and_decide_nothing(call: Call) -> Non
     assert "nothing was judged" in call("a", "b", "--json")[2]
 
 
+def test_a_page_says_when_and_where_both_were_measured(call: Call, tmp_path: Path) -> None:
+    load("a")
+    load("b", 1.5, machine={**MACHINE, "kernel": "6.9"})
+    page = tmp_path / "c.html"
+    call("a", "b", "--format", "html", "--out", str(page))
+    said = page.read_text()
+    assert "http://127.0.0.1:8080/hello" in said and "Http://" not in said
+    measured = json.loads(call("a", "b", "--json")[1])["measured"]
+    assert [each.split(":")[0] for each in measured] == ["a", "b"] and "Linux 6.9" in measured[1]
+    assert all(each in said for each in measured)
+
+
+def test_of_two_loads_both_values_are_known(call: Call) -> None:
+    load("a")
+    load("b", 1.5)
+    found = rows(call("a", "b", "--json")[1])
+    assert found["throughput"]["was"] == pytest.approx(1.5 * found["throughput"]["now"], rel=0.01)
+    for each in found.values():
+        assert each["now"] / each["was"] == pytest.approx(each["ratio"]["estimate"])
+
+
 def several(prefix: str, factors: list[float]) -> str:
     for number, factor in enumerate(factors):
         load(f"{prefix}{number}", factor)
