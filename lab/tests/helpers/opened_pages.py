@@ -94,8 +94,9 @@ class Window:
                     page.goto(url)
             else:
                 page.goto(file.as_uri())
-        # The browser says of the page's own style that the server's policy refused it.
-        errors = [said for said in errors if not (way.policy and "style-src 'self'" in said)]
+        # The browser says of the page's own style and script that the server's policy refused them.
+        refused = ("style-src 'self'", "Blocked script execution")
+        errors = [said for said in errors if not (way.policy and any(each in said for each in refused))]
         found = page.evaluate(f"(() => {{ {SCRIPT}\nreturn look(); }})()")
         rules = broken(page) if axe else []
         return Seen(requests, errors, set(found["words"]), found["drawings"], found["faults"], rules)
