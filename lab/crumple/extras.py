@@ -22,10 +22,8 @@ class Need:
 
 _NUMPY = {"numpy": "numpy"}
 _PAGES = {
-    "altair": "altair",
     "jinja2": "jinja2",
     "markdown-it-py": "markdown_it",
-    "vl-convert-python": "vl_convert",
 }
 COMPARISONS = Need("versus and compare need", _NUMPY)
 PAGES = Need("a page (--html) needs", _PAGES)

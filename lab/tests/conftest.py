@@ -17,7 +17,6 @@ import documents
 import pytest
 import real_engine
 import stand_ins
-from crumple.drawing import altair_theme
 from crumple.machine import alone, leftovers
 from crumple.record import disturbance
 from hypothesis import settings
@@ -95,9 +94,3 @@ def acts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stage:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     return stand_ins.project(tmp_path / "project")
-
-
-@pytest.fixture
-def without_charts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave charts out of pages, for tests of their words: drawing takes most of the time of a page."""
-    monkeypatch.setattr(altair_theme, "unchecked", lambda draw: None)

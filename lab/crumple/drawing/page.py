@@ -7,11 +7,11 @@ elsewhere becomes a link, so that a page loads and runs nothing.
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
@@ -20,13 +20,10 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markupsafe import Markup
 
-from crumple.drawing import chart as new
 from crumple.drawing import svg, theme
+from crumple.drawing.chart import BoundChart
 from crumple.drawing.plot import ChartKey, Panel, Picture
 from crumple.drawing.terminal import shown_text
-
-if TYPE_CHECKING:
-    import altair as alt
 
 # The scheme of a URL that contains its data; the parser accepts only pictures of it.
 CARRIED = "data:"
@@ -74,9 +71,6 @@ def _is_carried(image: Token) -> bool:
     return str(image.attrGet("src") or "").startswith(CARRIED)
 
 
-# Widths of charts: the whole page, half of it, and a small screen.
-WIDE_PX, HALF_PX, NARROW_PX = 892, 432, 344
-
 _HERE = Path(__file__).parent
 # The one script of a page, without its comments.
 SCRIPT = re.sub(r"^ *//.*\n", "", (_HERE / "page.js").read_text(encoding="utf-8"), flags=re.M)
@@ -91,29 +85,6 @@ POLICY = (
 NO_BREAK = "\u00a0"
 _BEFORE_PER_CENT = re.compile(r"(?<=\d) (?=%)")
 _NOT_IN_LINKS = re.compile(r"[^0-9A-Za-z_/~+=,:-]")
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A chart on the page. `narrow`: drawn for small screens, empty if `wide` fits them too."""
-
-    title: str
-    caption: str
-    wide: Markup
-    narrow: Markup
-    half: bool
-
-
-@dataclass(frozen=True)
-class BoundChart:
-    """A chart of one subject."""
-
-    title: str
-    caption: str
-    file_stem: str
-    """The name of its file, without ending."""
-    on_page: Callable[[], Drawing | None]
-    """Draws it as an element of the page; None: there is nothing to show."""
 
 
 def style() -> Markup:
@@ -149,7 +120,7 @@ def templates() -> Environment:
 class PageFigure:
     """A chart as elements of a page."""
 
-    chart: new.BoundChart
+    chart: BoundChart
     picture: Picture
 
     @property
@@ -167,15 +138,9 @@ class PageFigure:
         ]
 
 
-def _drawings(charts: Iterable[new.BoundChart | BoundChart]) -> list[Drawing | PageFigure]:
+def _drawings(charts: Iterable[BoundChart]) -> list[PageFigure]:
     """Return the charts that have something to show, as elements of the page."""
-    return [drawn for chart in charts if (drawn := _drawing(chart))]
-
-
-def _drawing(chart: new.BoundChart | BoundChart) -> Drawing | PageFigure | None:
-    if isinstance(chart, BoundChart):
-        return chart.on_page()
-    return PageFigure(chart, picture) if (picture := chart.draw()) else None
+    return [PageFigure(chart, picture) for chart in charts if (picture := chart.draw())]
 
 
 def _harmless(value: object) -> object:
@@ -211,49 +176,3 @@ def _slug(text: str) -> str:
 
 def _capitalised(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-Subject = TypeVar("Subject")
-
-
-@dataclass(frozen=True)
-class Chart(Generic[Subject]):
-    """A kind of chart. `draw`: a subject and a width in pixels → the chart, or None: nothing to show.
-
-    `half`: two of these are set side by side.
-    """
-
-    name: str
-    title: str
-    caption: str
-    draw: "Callable[[Subject, int], alt.TopLevelMixin | None]"
-    half: bool = False
-
-    def drawn(self, subject: Subject, width_px: int) -> "alt.TopLevelMixin | None":
-        """The chart at a width in pixels; None if there is nothing to show."""
-        from crumple.drawing import altair_theme
-
-        return altair_theme.unchecked(lambda: self.draw(subject, width_px))
-
-    def of(self, subject: Subject) -> "BoundChart":
-        """The chart of one subject, as a report has it."""
-        return BoundChart(self.title, self.caption, self.file_stem(subject), lambda: self.on_page(subject))
-
-    def file_stem(self, subject: Subject) -> str:
-        """A name that differs from that of all other charts of the page."""
-        return self.name
-
-    def on_page(self, subject: Subject) -> Drawing | None:
-        """The chart as an element of the page; one of half the width fits small screens unchanged."""
-        wide = self.drawn(subject, HALF_PX if self.half else WIDE_PX)
-        if wide is None:
-            return None
-        narrow = None if self.half else self.drawn(subject, NARROW_PX)
-
-        from crumple.drawing import altair_theme
-
-        def inline(chart: "alt.TopLevelMixin | None", width: str) -> Markup:
-            name, said = f"{self.file_stem(subject)}-{width}", f"{self.title}. {self.caption}"
-            return Markup(altair_theme.inline_svg(chart, name, said) if chart else "")
-
-        return Drawing(self.title, self.caption, inline(wide, "wide"), inline(narrow, "narrow"), self.half)

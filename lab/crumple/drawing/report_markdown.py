@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, assert_never
 
-from crumple.drawing.chart import BoundChart
 from crumple.drawing.page import as_markdown, unbroken
 from crumple.drawing.report_parts import (
     SENTENCES,
@@ -143,7 +142,7 @@ def _part(part: Any) -> Iterator[str]:
             yield _below(part)
         case Charts(draw=draw):
             for chart in draw():
-                if not isinstance(chart, BoundChart) or chart.draw() is None:
+                if chart.draw() is None:
                     continue
                 yield f"### {escaped(chart.title)}"
                 yield f"![{escaped(chart.title)}]({CHARTS}/{chart.file_stem}.svg)"

@@ -7,7 +7,6 @@ from html import escape
 from typing import Any
 
 from crumple.drawing import report_markdown
-from crumple.drawing.chart import BoundChart
 from crumple.drawing.report_parts import (
     Answer,
     Column,
@@ -73,7 +72,7 @@ def _cell(tag: str, column: Column, words: Words) -> str:
 
 def _picture(answer: Answer | None) -> Iterator[str]:
     charts = answer.picture.draw() if answer and answer.picture else []
-    drawn = next((svg for each in charts if isinstance(each, BoundChart) and (svg := each.file())), "")
+    drawn = next((svg for each in charts if (svg := each.file())), "")
     if drawn:
         yield f'<div style="overflow-x: auto">{drawn}</div>'
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from crumple.drawing import chart, page, plot
+    from crumple.drawing import chart, plot
 
 Medium = Literal["terminal", "page", "markdown"]
 Tone = Literal["plain", "dim", "good", "doubtful", "bad", "command", "open"]
@@ -222,7 +222,7 @@ class Table:
 class Charts:
     """Charts of a page."""
 
-    draw: Callable[[], Sequence[page.BoundChart | chart.BoundChart]]
+    draw: Callable[[], Sequence[chart.BoundChart]]
     """Is called where they are drawn, since their library takes a second to import."""
 
 

@@ -3,8 +3,6 @@
 Each language family has a colour. On dark screens the style sheet replaces these colours.
 """
 
-from typing import TYPE_CHECKING, Any
-
 # Computed: of the colours with a contrast of 3 to the paper and a hue near the one a language is known by,
 # those eight of which the nearest two differ most (CIEDE2000) for eyes of every kind. The style sheet has
 # others for the dark.
@@ -81,15 +79,3 @@ def _parts() -> dict[str, str]:
 
 # These never stand beside *inside*, of which they are a piece, and have its colour.
 _CPU = ("user", "cpu")
-
-
-if TYPE_CHECKING:
-    # What charts of Altair take, until the last of them is replaced.
-    from crumple.drawing.altair_theme import *  # noqa: F403
-else:
-
-    def __getattr__(name: str) -> Any:
-        # Imported here because it takes half a second.
-        from crumple.drawing import altair_theme
-
-        return getattr(altair_theme, name)

@@ -144,7 +144,6 @@ def test_the_result_is_shown_before_its_page_is_written(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
-    without_charts: None,
 ) -> None:
     def full(file: Path, _: str) -> None:
         raise CrumpleError(f"cannot write {file}: No space left on device")

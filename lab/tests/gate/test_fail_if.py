@@ -86,7 +86,7 @@ def test_two_outputs_that_name_the_same_file_are_refused(
 
 @pytest.mark.long
 def test_what_came_of_a_runs_conditions_is_kept_with_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, without_charts: None
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     store = RunStore(tmp_path / "runs" / "r")
     run_file.write(store, synthetic_run.run_file())

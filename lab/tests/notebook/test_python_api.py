@@ -84,7 +84,6 @@ def test_a_stored_load_has_its_figures_and_tables() -> None:
         found.quantiles_ns("x")
 
 
-@pytest.mark.usefixtures("without_charts")
 def test_a_notebook_shows_the_answer_and_nothing_acts_in_it() -> None:
     made = synthetic_load.failing()
     evil = made_results.of_load(made, asked="GET http://127.0.0.1/<script>alert(1)</script>```")

@@ -59,8 +59,8 @@ def test_the_extras_are_those_of_the_package() -> None:
         (("run", "todo-json"), "pymysql", f"servers and studies {NEED} pymysql"),
         (
             ("load", "http://localhost:1/", "--html", "a.html"),
-            "vl_convert",
-            "a page (--html) needs more than is installed here: vl-convert-python",
+            "jinja2",
+            "a page (--html) needs more than is installed here: jinja2",
         ),
     ],
 )

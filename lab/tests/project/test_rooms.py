@@ -101,11 +101,11 @@ def test_every_module_that_architecture_md_names_exists() -> None:
     [
         ("crumple.cli", {"rich", "pydantic", "numpy"}),
         ("crumple.shell.complete", {"typer", "rich", "pydantic"}),
-        ("crumple.commands.load", {"numpy", "altair"}),
-        ("crumple.commands.load_result", {"numpy", "altair", "vl_convert", "pymysql", "jinja2"}),
+        ("crumple.commands.load", {"numpy"}),
+        ("crumple.commands.load_result", {"numpy", "pymysql", "jinja2"}),
         ("crumple.stats.knee", {"numpy"}),
-        ("crumple.commands.find", {"numpy", "altair", "vl_convert", "pymysql", "jinja2"}),
-        ("crumple.commands.diagnose", {"numpy", "altair", "vl_convert", "pymysql", "jinja2"}),
+        ("crumple.commands.find", {"numpy", "pymysql", "jinja2"}),
+        ("crumple.commands.diagnose", {"numpy", "pymysql", "jinja2"}),
     ],
 )
 def test_what_takes_long_to_import_is_imported_when_it_is_needed(module: str, spared: set[str]) -> None:

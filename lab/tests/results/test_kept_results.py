@@ -107,9 +107,7 @@ def test_a_comparison_of_versions_is_shown_again_as_it_was_printed(call: Call, k
     assert call("show", "1") == (0, shown, "")
 
 
-def test_what_came_of_conditions_is_shown_again_and_stands_on_the_page(
-    call: Call, without_charts: None, tmp_path: Path
-) -> None:
+def test_what_came_of_conditions_is_shown_again_and_stands_on_the_page(call: Call, tmp_path: Path) -> None:
     outcomes = (Outcome("slower>0", "holds", "p50 of B"), Outcome("p99>+10%", "does not hold", ""))
     came = [*map(asdict, outcomes)]
     whole = [
@@ -163,7 +161,6 @@ def test_an_early_end_is_marked(call: Call) -> None:
     assert "(ended early)" in out
 
 
-@pytest.mark.usefixtures("without_charts")
 def test_the_page_is_written_beside_the_result_or_where_the_user_says(call: Call, tmp_path: Path) -> None:
     load = synthetic_load.closed()
     stored(made_results.of_load(load), "a")

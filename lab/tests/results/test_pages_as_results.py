@@ -27,7 +27,6 @@ from crumple.run.report import run_report
 from crumple.run.report.view import view
 from crumple.run.store import RunStore
 
-pytestmark = pytest.mark.usefixtures("without_charts")
 KINDS = ("load", "find", "diagnose", "versus")
 
 

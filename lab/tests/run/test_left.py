@@ -76,7 +76,6 @@ def undecided(seen: RunView, claim: str = "TJ-6") -> RunView:
 
 @pytest.mark.long
 @pytest.mark.long
-@pytest.mark.usefixtures("without_charts")
 def test_every_format_says_why_blocks_were_not_run_and_claims_not_decided() -> None:
     stopped = {"shared": DECIDED, "separate": TIME_OVER}
     claim = "TJ-6"

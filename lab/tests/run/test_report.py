@@ -64,7 +64,6 @@ def test_json_equals_the_golden_file() -> None:
     alike(json.loads(said), json.loads(as_golden("report.json", said)))
 
 
-@pytest.mark.usefixtures("without_charts")
 def test_an_io_model_that_nothing_checks_is_called_declared() -> None:
     run = synthetic_run.run_file()
     note = run.servers["node-http"].model_copy(update={"model_is_checked": False})
@@ -75,7 +74,6 @@ def test_an_io_model_that_nothing_checks_is_called_declared() -> None:
     assert "(declared)" not in html(seen())
 
 
-@pytest.mark.usefixtures("without_charts")
 def test_a_scale_with_several_looks_is_judged_so_and_says_so() -> None:
     run = synthetic_run.run_file()
     shared = run.study.experiments["shared"]
@@ -385,7 +383,6 @@ def starved() -> RunView:
     return view(synthetic_run.run_file(), trials)
 
 
-@pytest.mark.usefixtures("without_charts")
 def test_users_without_an_answer_are_shown_beside_the_quantiles() -> None:
     said = "6 of 8 connections got no answer in b01; quantiles are of the others"
     run = starved()

@@ -16,7 +16,6 @@ def test_every_kind_is_shown() -> None:
     assert {verdict.kind for verdict in seen().verdicts} == set(KINDS)
 
 
-@pytest.mark.usefixtures("without_charts")
 def test_every_sentence_is_in_every_long_format() -> None:
     page, written = html(seen()), json.loads(as_json(seen()))
     for verdict, told in zip(seen().verdicts, written["claims"], strict=True):

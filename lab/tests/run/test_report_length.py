@@ -9,7 +9,6 @@ from crumple.run.report.run_report import html, markdown
 from crumple.run.report.view import RunView, view
 
 
-@pytest.mark.usefixtures("without_charts")
 @pytest.mark.parametrize("written", [html, markdown])
 def test_twice_as_many_blocks_make_a_report_no_longer_to_read(written: Callable[[RunView], str]) -> None:
     trials = [each for each in synthetic_run.trials() if each.record is not None and not each.problems]

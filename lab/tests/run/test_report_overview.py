@@ -95,7 +95,6 @@ def test_claims_outside_the_scale_are_one_line_on_the_screen() -> None:
     assert "1 more is asked at a larger scale." in run_sentences.summary(asked)
 
 
-@pytest.mark.usefixtures("without_charts")
 def test_claims_outside_the_scale_are_folded_on_the_page_without_a_verdict() -> None:
     asked = asking_less()
     link = {asked.run.id: "report.html"}

@@ -359,7 +359,6 @@ def test_runs_of_two_machines_name_both() -> None:
     )
 
 
-@pytest.mark.usefixtures("without_charts")
 def test_every_format_ends_the_sentence_with_circumstances_and_conditions() -> None:
     claim, verdict = made.ratio("R", 0.4)
     named = ("PHP of today",)
@@ -383,7 +382,6 @@ def test_circumstances_of_several_runs_are_named_once() -> None:
     assert runs_report.markdown(views).count("PHP 8.2") == 1
 
 
-@pytest.mark.usefixtures("without_charts")
 def test_files_begin_with_the_answer_and_a_terminal_ends_with_it() -> None:
     seen = made.run([made.ratio("R", 0.4), made.share("S", 0.001)])
     given = plain(study_answer.answer(seen).found[0]).partition(" (R")[0]

@@ -37,7 +37,6 @@ def test_a_server_that_never_ran_is_marked_as_skipped(seen: RunView) -> None:
     assert rows[GONE] == "skipped" and rows["java-grizzly-worker"] == "b02 did not run"
 
 
-@pytest.mark.usefixtures("without_charts")
 def test_every_format_gives_the_reason_once(seen: RunView) -> None:
     for said in (
         run_report.text(seen, width=200, styled=False),

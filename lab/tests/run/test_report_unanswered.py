@@ -54,7 +54,6 @@ def test_the_tables_show_unanswered_users_beside_failed_requests(seen: RunView) 
     assert sum("unanswered" in failed for failed in lines.values()) == 1
 
 
-@pytest.mark.usefixtures("without_charts")
 def test_every_format_shows_unanswered_users(seen: RunView) -> None:
     said = "56 of 64 connections got no answer in b01"
     assert said in run_report.text(seen, width=100, styled=False)

@@ -185,7 +185,6 @@ def test_a_server_that_was_not_watched_is_not_spoken_of() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("without_charts")
 def test_every_format_names_the_limits() -> None:
     run = seen(busy)
     page, written, said = html(run), json.loads(as_json(run)), text(run, 110, styled=False)

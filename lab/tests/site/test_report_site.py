@@ -12,9 +12,7 @@ from rich.console import Console
 
 
 @pytest.fixture
-def call(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, without_charts: None
-) -> Call:
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
     """Run `crumple report …` with a store of its own; return (exit code, stdout, stderr)."""
     return with_store(monkeypatch, capsys, tmp_path, "report")
 

@@ -34,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: Path, without_charts: None) -> Build:
+def build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: Path) -> Build:
     """Build the site of a store of its own."""
     monkeypatch.setenv("CRUMPLE_RUNS", str(tmp_path / "runs"))
     # All programs together: a test does not change them.

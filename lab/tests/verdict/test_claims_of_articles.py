@@ -108,7 +108,6 @@ def conditioned(**written: Any) -> RunView:
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("without_charts")
 def test_place_and_conditions_are_shown_beside_the_verdict() -> None:
     seen = conditioned()
     said = "In the article: second chart. It rests on: users keep {}their> connections; PHP 8.2."
@@ -128,7 +127,6 @@ def test_a_claim_without_place_and_conditions_shows_none() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("without_charts")
 def test_an_expected_ratio_is_shown_as_such_in_every_format() -> None:
     seen = view(synthetic_run.run_file(), synthetic_run.trials())
     (index, verdict), *_ = (

@@ -353,7 +353,7 @@ def test_the_page_has_the_same_words_and_two_charts() -> None:
     assert "C beside A" in page and COMMAND in page
 
 
-def test_the_page_of_an_interrupted_comparison_is_drawn_too(without_charts: None) -> None:
+def test_the_page_of_an_interrupted_comparison_is_drawn_too() -> None:
     assert "interrupted: this is what was measured until then" in report_page.html(
         report(result("interrupted").document)
     )
