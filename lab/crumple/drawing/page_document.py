@@ -42,8 +42,9 @@ def element(document: Mapping[str, Any]) -> str:
     # In ASCII, as half of a surrogate pair, which a server may send, has no other encoding.
     text = json.dumps(document, separators=(",", ":"), default=str).encode()
     # Without a time, so that a page that is drawn again is the same.
-    written = base64.encodebytes(gzip.compress(text, mtime=0)).decode()
-    if len(written) > WRITTEN_MAX or len(text) > JSON_MAX:
+    # What is too long anyway is not compressed, which takes seconds for thousands of trials.
+    written = base64.encodebytes(gzip.compress(text, mtime=0)).decode() if len(text) <= JSON_MAX else ""
+    if not written or len(written) > WRITTEN_MAX:
         return f'<p class="note" id="{NAME}">{LEFT_OUT}</p>'
     return f'<p class="note">{HELD}</p>\n{_SCRIPT.format(written)}'
 
