@@ -47,7 +47,14 @@ def as_markdown(prose: str) -> str:
 def _parser(*, html: bool) -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": html}).enable("table")
     parser.add_render_rule("image", _image)
+    parser.add_render_rule("table_open", _table_open)
+    parser.add_render_rule("table_close", lambda *_: "</table></div>\n")
     return parser
+
+
+def _table_open(*_: Any) -> str:
+    """Return the beginning of a table that keys scroll where it is wider than the page."""
+    return '<div class="scroll" role="group" aria-label="Table" tabindex="0"><table>\n'
 
 
 def _tokens(prose: str) -> Iterator[Token]:

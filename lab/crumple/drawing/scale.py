@@ -97,9 +97,8 @@ def count_axis(scale: AxisScale, title: str = "", most: int = 5) -> ChartAxis:
 
 def time_axis(scale: AxisScale, title: str = "", most: int = 5) -> ChartAxis:
     """Return an axis of times in ns, each tick with its own unit."""
-    if scale.log:
-        ticks = terminal.round_between(max(scale.low, LEAST_NS), scale.high)
-    else:
+    ticks = terminal.round_between(max(scale.low, LEAST_NS), scale.high) if scale.log else []
+    if len(ticks) < 2:
         ticks = round_ticks(scale.low, scale.high, most)
     return ChartAxis(scale, [AxisTick(at, duration(at)) for at in ticks], title, "ns")
 

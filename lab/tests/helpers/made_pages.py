@@ -21,6 +21,7 @@ from crumple.results.selection import StoredEntry, of_document
 from crumple.run.report import runs_report
 from crumple.run.report.run_report import html
 from crumple.run.report.view import RunView, view
+from crumple.run.store import StoredTrial
 from crumple.site import index_report, pairs, series_report
 from crumple.site.series import Series, series_of
 from crumple.versus.report import versus_report
@@ -114,4 +115,55 @@ KINDS: dict[str, Callable[[], str]] = {
     "compare runs": runs,
     "site": lambda: report_page.html(index_report.report(series().entries, [series()], "0.1.0")),
     "series": lambda: report_page.html(series_report.report(series(), pairs.pairs(series()))),
+}
+
+# What a study, a server or an address may hold: letters without a break, what would run or load something,
+# and a table that is wider than a telephone.
+LONG = "verylongname" * 25
+MARKUP = '<script>alert(1)</script><img src="http://127.0.0.1:1/a.png" onerror=alert(2)>'
+TABLE = "\n\n".join([MARKUP, "\n".join(["| a " * 9 + "|", "|---" * 9 + "|", f"| {LONG[:24]} " * 9 + "|"])])
+
+
+def of_stranger() -> str:
+    """The page of a run whose study and servers somebody wrote who wants to run something."""
+    file = synthetic_run.run_file()
+    title = f"{LONG} {MARKUP}"
+    servers = {
+        name: note.model_copy(
+            update={"title": f"{name} {title}", "about": TABLE, "libraries": {title: title}}
+        )
+        for name, note in file.servers.items()
+    }
+    prose = dict.fromkeys(("did", "differs"), TABLE)
+    study = file.study.model_copy(
+        update={
+            "title": title,
+            "question": title,
+            "prose": file.study.prose.model_copy(update=prose),
+            "claims": tuple(claim.model_copy(update={"text": title}) for claim in file.study.claims),
+        }
+    )
+    changed = file.model_copy(update={"servers": servers, "study": study})
+    return html(view(changed, synthetic_run.trials()))
+
+
+def of_trials(trials: list[StoredTrial]) -> str:
+    """The page of the made-up run with these trials only."""
+    return html(view(synthetic_run.run_file(), trials))
+
+
+def nothing_counts() -> str:
+    """The page of a run whose trials others disturbed."""
+    why = {"problems": ("disturbed: other programs used 98 % of the machine",)}
+    return of_trials([trial.model_copy(update=why) for trial in synthetic_run.trials()])
+
+
+BAD: dict[str, Callable[[], str]] = {
+    "run by a stranger": of_stranger,
+    "run of which nothing counts": nothing_counts,
+    "half a run": lambda: of_trials(synthetic_run.trials()[:11]),
+    "run without a trial": lambda: of_trials([]),
+    "load of a long address": lambda: synthetic_load.page(
+        synthetic_load.remade(synthetic_load.failing(), url=f"http://127.0.0.1:8080/{LONG}{MARKUP}")
+    ),
 }

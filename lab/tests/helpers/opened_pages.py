@@ -109,11 +109,16 @@ class Window:
         page.goto(f"{file.as_uri()}{fragment}")
         return page
 
-    def prints(self, file: Path, choices: Mapping[str, str] | None = None) -> pypdfium2.PdfDocument:
-        """Print a page as it comes, with its folds closed. `choices`: what is chosen before, by its label."""
+    def prints(self, file: Path, fragment: str, choices: Mapping[str, str]) -> pypdfium2.PdfDocument:
+        """Print a page as it comes, with its folds closed.
+
+        `fragment`: the place that a link led to; `choices`: what is chosen before, by its label.
+        """
         page = self._page(NAMED["1280"])
-        page.goto(file.as_uri())
-        for label, chosen in (choices or {}).items():
+        # Another page is between, as a fragment alone would load nothing.
+        page.goto("about:blank")
+        page.goto(f"{file.as_uri()}#{fragment}")
+        for label, chosen in choices.items():
             page.get_by_label(label).select_option(chosen)
         return pypdfium2.PdfDocument(page.pdf(prefer_css_page_size=True, format="A4"))
 

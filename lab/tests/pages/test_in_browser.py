@@ -14,6 +14,8 @@ from opened_pages import window as window
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
+# The checks that no way of opening a page may fail.
+ALWAYS = ("tooWide", "withoutKeys", "covered", "illegible")
 # What axe judges are the page's elements, their sizes and colours: other ways differ in none of them.
 JUDGED_BY_AXE = ("1280", "390", "dark")
 
@@ -32,14 +34,14 @@ class Looks:
             self._seen[kind, way] = self._window.looks(self._file(kind), NAMED[way], way in JUDGED_BY_AXE)
         return self._seen[kind, way]
 
-    def printed(self, kind: str, **choices: str) -> pypdfium2.PdfDocument:
-        """Print a page."""
-        return self._window.prints(self._file(kind), choices)
+    def printed(self, kind: str, fragment: str = "", **choices: str) -> pypdfium2.PdfDocument:
+        """Print a page. `fragment`: the place in it that a link led to."""
+        return self._window.prints(self._file(kind), fragment, choices)
 
     def _file(self, kind: str) -> Path:
         file = self._folder / f"{kind}.html"
         if not file.exists():
-            file.write_text(made_pages.KINDS[kind](), encoding="utf-8")
+            file.write_text({**made_pages.KINDS, **made_pages.BAD}[kind](), encoding="utf-8")
         return file
 
 
@@ -105,6 +107,24 @@ def test_no_sheet_of_a_printed_page_is_half_empty_or_cut(looks: Looks, kind: str
     filled = [filled_share(sheet) for sheet in sheets]
     assert [(at, round(share, 2)) for at, share in enumerate(filled[:-1], 1) if share < 0.5] == []
     assert [at for at, sheet in enumerate(sheets, 1) if is_cut(sheet)] == []
+
+
+@pytest.mark.parametrize("kind", made_pages.BAD)
+@pytest.mark.parametrize("way", ["1280", "320"])
+def test_a_page_of_bad_input_runs_and_loads_nothing_fits_and_is_read(
+    looks: Looks, kind: str, way: str
+) -> None:
+    seen = looks.at(kind, way)
+    assert (len(seen.requests), seen.errors) == (1, [])
+    assert {name: found for name, found in seen.faults.items() if found and name in ALWAYS} == {}
+    assert seen.axe == []
+
+
+def test_a_run_of_two_experiments_is_printed_on_eight_sheets_or_all_of_it_by_its_link(looks: Looks) -> None:
+    assert len(looks.printed("run")) <= 8
+    whole = opened_pages.words_of(looks.printed("run", fragment="everything"))
+    assert "Address already in use" in whole
+    assert "Address already in use" not in opened_pages.words_of(looks.printed("run"))
 
 
 def test_the_index_of_a_site_counts_the_results_that_it_shows(looks: Looks) -> None:
