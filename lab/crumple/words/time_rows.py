@@ -9,7 +9,7 @@ from dataclasses import replace
 from crumple.drawing import numerals, theme
 from crumple.drawing.plot import ChartKey, ChartRow, Picture, RowChart, Segment, picture
 from crumple.drawing.scale import AxisScale, time_axis
-from crumple.limit.finding import Finding
+from crumple.limit.finding import Cause, Finding
 from crumple.record.flow import WORDS, StageTime
 from crumple.record.inside import Divided
 from crumple.record.stages import Budget
@@ -23,6 +23,8 @@ KEY_SHARE_MIN = 0.02
 APART = 0.001
 # The axis ends this factor beyond the longest bar.
 HEAD_ROOM = 1.02
+# What a request waits for inside the server where only the cause that is named tells it from other waits.
+WAITS_FOR: dict[Cause, str] = {"gate": "a gate", "connection-pool": "a connection of its pool"}
 ABOUT = (
     "The mean response time, by where requests were found at random instants. The time inside the server is "
     "divided by what it did in it, as far as that can be read."
@@ -39,20 +41,28 @@ def rows(budgets: Sequence[tuple[str, Budget]]) -> Picture | None:
     return picture(drawn, _says(shown), keys([budget for _, budget in shown]))
 
 
-def with_gate(budget: Budget, first: Finding | None) -> Budget:
-    """Return the budget with the wait for a gate as a part of its own, if that is what limits the server."""
-    if first is None or first.cause != "gate" or not first.share_s or not isinstance(budget.inside, Divided):
+def with_limit(budget: Budget, first: Finding | None) -> Budget:
+    """Return the budget with the wait for what limits the server as a part of its own, if that is inside."""
+    if first is None or first.cause not in WAITS_FOR or not first.share_s:
         return budget
-    pieces: list[StageTime] = []
-    for piece in budget.inside.pieces:
-        if piece.name != "otherwise":
-            pieces.append(piece)
+    waits = 1e9 * first.share_s, WAITS_FOR[first.cause]
+    if isinstance(budget.inside, Divided):
+        return replace(budget, inside=replace(budget.inside, pieces=_split(budget.inside.pieces, *waits)))
+    return replace(budget, parts=_split(budget.parts, *waits))
+
+
+def _split(parts: Sequence[StageTime], waits_ns: float, what: str) -> tuple[StageTime, ...]:
+    """Return parts of which the one that holds the wait is two."""
+    found: list[StageTime] = []
+    for part in parts:
+        if part.name not in ("otherwise", "inside"):
+            found.append(part)
             continue
-        waits_ns = min(1e9 * first.share_s, piece.mean_ns)
-        low_ns, high_ns = (max(0.0, end - waits_ns) for end in (piece.low_ns, piece.high_ns))
-        pieces.append(StageTime("dependency", waits_ns, waits_ns, waits_ns, piece.readings, "a gate"))
-        pieces.append(replace(piece, mean_ns=piece.mean_ns - waits_ns, low_ns=low_ns, high_ns=high_ns))
-    return replace(budget, inside=replace(budget.inside, pieces=tuple(pieces)))
+        taken_ns = min(waits_ns, part.mean_ns)
+        low_ns, high_ns = (max(0.0, end - taken_ns) for end in (part.low_ns, part.high_ns))
+        found.append(StageTime("dependency", taken_ns, taken_ns, taken_ns, part.readings, what))
+        found.append(replace(part, mean_ns=part.mean_ns - taken_ns, low_ns=low_ns, high_ns=high_ns))
+    return tuple(found)
 
 
 def keys(budgets: Sequence[Budget]) -> list[ChartKey]:

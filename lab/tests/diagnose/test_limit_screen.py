@@ -29,9 +29,6 @@ from crumple.limit.finding import Cause, Finding, Unclear
 from crumple.machine.setting_names import Setting
 from crumple.observation.outcome import Crowd, ExperimentOutcomes, LoadPairs
 from crumple.observation.server_facts import ServerFacts
-from crumple.record.flow import Name, StageTime
-from crumple.record.inside import Divided
-from crumple.record.stages import Budget
 from made_at_load import CAUSES, CONNECTION_POOL, CPU, DEPENDENCY, LOCK, NOTHING, ONE_LOOP, WORKERS
 
 GUNICORN = Setting("gunicorn", "workers", "-w {n}", 8)
@@ -67,7 +64,7 @@ def test_the_screen_begins_with_the_line_for_programs_and_ends_with_the_answer()
         f"Its {limit.removeprefix('its ')}. Try: {tried.removeprefix('Try: ')}".replace(NARROW, " ")
     )
     assert "all 8 workers are busy at 160 /s" in last and "Try: 16 workers: 160 /s → 320 /s" in last
-    assert "likely > 99 %, as what was measured makes it probable" in last
+    assert "likely: > 99 %, as what was measured makes it probable" in last
 
 
 @pytest.mark.parametrize("name", CAUSES)
@@ -258,32 +255,6 @@ def test_the_page_draws_the_same_bars() -> None:
     }
     assert diagnose_charts.gains(of(NOTHING)) is None
     assert "10 % more" in dict(diagnose_sentences.facts(of(WORKERS)))
-
-
-def budget(*, divided: bool) -> Budget:
-    """Where 50 ms go, 43 of which are otherwise inside, or inside, if that is not divided."""
-    inside, rest = time_part("inside", 45.0), [time_part("unread", 5.0)]
-    pieces = (time_part("cpu", 2.0), time_part("otherwise", 43.0))
-    found = Divided(pieces, ()) if divided else None
-    return Budget((*rest, inside), 50e6, 49e6, 51e6, 50e6, 100, 0.0, 0.0, 0.0, found)
-
-
-def time_part(name: Name, ms: float) -> StageTime:
-    return StageTime(name, 1e6 * ms, 0.9e6 * ms, 1.1e6 * ms, 100)
-
-
-@pytest.mark.parametrize(("divided", "rest_ms"), [(True, 3.0), (False, 5.0)])
-def test_the_bar_shows_the_cause_that_is_named_and_stays_as_long(divided: bool, rest_ms: float) -> None:
-    gate = Finding("gate", "tested", 0.97, 0.040, "", "")
-    before = budget(divided=divided)
-    parts = {each.words: each.mean_ns / 1e6 for each in diagnose_charts.with_limit(before, gate).shown}
-    assert parts["waiting for a gate inside the program"] == pytest.approx(40.0)
-    assert parts["otherwise inside" if divided else "inside"] == pytest.approx(rest_ms)
-    assert sum(parts.values()) == pytest.approx(50.0)
-    most = diagnose_charts.with_limit(before, replace(gate, share_s=1.0))
-    assert sum(each.mean_ns for each in most.shown) == pytest.approx(50e6)
-    for other in (replace(gate, share_s=None), Finding("cpu", "tested", 0.97, 0.040, "", "")):
-        assert diagnose_charts.with_limit(before, other) == before
 
 
 def test_what_is_likely_so_far_stays_on_the_screen_of_progress(capsys: pytest.CaptureFixture[str]) -> None:

@@ -58,12 +58,23 @@ def test_the_wait_for_a_gate_is_a_part_of_its_own() -> None:
 
     def said(share_s: float, cause: Cause = "gate") -> list[str]:
         found = Finding(cause, "likely", 0.9, share_s, "", "")
-        (row,) = drawn(time_rows.with_gate(whole, found)).rows
+        (row,) = drawn(time_rows.with_limit(whole, found)).rows
         return [mark.label.replace("\u202f", " ") for mark in row.marks if isinstance(mark, Segment)]
 
     assert said(0.007) == ["CPU 1.00 ms", "waiting for a gate 7.00 ms", "otherwise inside 2 ms"]
     assert said(0.012) == ["CPU 1.00 ms", "waiting for a gate 9.00 ms"]
+    pool = "waiting for a connection of its pool 7.00 ms"
+    assert said(0.007, "connection-pool") == ["CPU 1.00 ms", pool, "otherwise inside 2 ms"]
     assert said(0.007, "disk") == ["CPU 1.00 ms", "otherwise inside 9 ms"]
+
+
+def test_the_wait_is_a_part_also_where_the_time_inside_is_not_divided() -> None:
+    parts = (StageTime("unread", 5e6, 4e6, 6e6, 50.0), StageTime("inside", 45e6, 40e6, 50e6, 50.0))
+    whole = replace(made(1), parts=parts, inside=None, measured_ns=50e6)
+    found = time_rows.with_limit(whole, Finding("gate", "tested", 0.97, 0.040, "", ""))
+    ms = {each.words: each.mean_ns / 1e6 for each in found.shown}
+    assert ms == pytest.approx({"unread": 5.0, "waiting for a gate": 40.0, "inside": 5.0})
+    assert time_rows.with_limit(whole, None) == whole
 
 
 @pytest.mark.parametrize("seed", range(50))

@@ -172,7 +172,7 @@ def time_by_stages(load: LoadDocument) -> Picture | None:
     """Return the mean response time, a piece of it for each part."""
     if not isinstance(load.stages, Budget):
         return None
-    return time_rows.rows([("", time_rows.with_gate(load.stages, finding.first(load.findings)))])
+    return time_rows.rows([("", time_rows.with_limit(load.stages, finding.first(load.findings)))])
 
 
 TIME_BY_STAGES = Chart("time-by-stages", "Where the time goes", time_rows.ABOUT, time_by_stages)
