@@ -50,6 +50,8 @@ class AxisTick:
 
     at: float
     label: str
+    is_wide: bool = False
+    """Whether a narrow screen has no room for it."""
 
 
 @dataclass(frozen=True)

@@ -217,7 +217,7 @@ def _x_labels(axis: ChartAxis, y: float) -> Iterator[str]:
 def _seen(ticks: Sequence[AxisTick]) -> Iterator[tuple[AxisTick, bool]]:
     """Yield ticks, and whether a narrow screen has room for each."""
     every = -(-len(ticks) // NARROW_TICKS)
-    return ((tick, at % every == 0) for at, tick in enumerate(ticks))
+    return ((tick, at % every == 0 and not tick.is_wide) for at, tick in enumerate(ticks))
 
 
 def _stretched(graph: Graph, height: float) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import documents
 import pytest
 import synthetic_run
-from crumple.drawing import theme
+from crumple.drawing import svg, theme
 from crumple.drawing.plot import Band, Graph, Line, Picture, RowChart, RowPoint, Segment, Whisker
 from crumple.record.figures import Figures
 from crumple.run.report import bars, curves, run_charts
@@ -122,6 +122,20 @@ def test_of_many_starts_some_have_signs_from_the_lowest_to_the_highest() -> None
     values = [start.figures.throughput_per_s for start in first.starts if start.figures]
     assert len(signs) == bars.SIGNS_MAX < 20 * len(values)
     assert (min(signs), max(signs)) == (min(values), max(values))
+
+
+def test_a_remark_names_few_starts_and_counts_many() -> None:
+    lost = next(row for row in shared().servers if not all(start.counts for start in row.starts))
+    assert bars.remark(lost) == "b02 did not run"
+    many = bars.remark(repeated(lost, 20))
+    assert many == "20 of 60 starts did not run, do not count or lost requests"
+
+
+def test_a_narrow_screen_has_every_second_percentile() -> None:
+    graph, *_ = graphs(curves.response_time(shared()))
+    narrow = [tick.label for tick in graph.x.ticks if not tick.is_wide]
+    assert narrow == ["50 %", "99 %"]
+    assert svg.inline(graph, "").count('class="w"') == len(graph.x.ticks) - len(narrow)
 
 
 def test_an_interval_that_would_dwarf_every_bar_is_cut() -> None:

@@ -23,6 +23,8 @@ WHISKER_MAX = 1.4
 ROWS_MIN = 2
 # How many starts of a server have a sign. More would lie over one another and only make the page larger.
 SIGNS_MAX = 24
+# How many starts a remark names each; a panel has no room for more.
+NAMED_MAX = 3
 # Opacities: of the bar of a twin, and of the kernel's part of a bar.
 TWIN, KERNEL = 0.45, 0.42
 KEYS = (
@@ -91,10 +93,18 @@ def short_labels(rows: Sequence[ServerView]) -> list[str]:
     return [label(row, short.get(row.name)) for row in rows]
 
 
+def remark(row: ServerView) -> str:
+    """Return which starts of a row are marked, and why; of many, how many."""
+    marked = [start for start in row.starts if start.lossy or not start.counts]
+    if len(marked) <= NAMED_MAX:
+        return run_sentences.marks(row)
+    return f"{len(marked)} of {len(row.starts)} starts did not run, do not count or lost requests"
+
+
 def start_sign(start: StartView, at: float, worded: str) -> RowPoint:
     """Return the sign of a start, whose title says why it does not count or is marked."""
-    remark = run_sentences.remark(start)
-    title = f"block {start.trial.trial.block}: {worded}{f'; {remark}' if remark else ''}"
+    why = run_sentences.remark(start)
+    title = f"block {start.trial.trial.block}: {worded}{f'; {why}' if why else ''}"
     if not start.counts:
         return RowPoint(at, title, theme.MUTED, "dashed", 4, below=True)
     return RowPoint(at, title, theme.INK, "cross" if start.lossy else "ring", 3, below=True)
@@ -133,7 +143,7 @@ def _bars(rows: Sequence[ServerView], shown: BarFigure, bar: Bar) -> Picture | N
 def _row(
     row: ServerView, name: str, shown: BarFigure, bar: Bar, limit: float, signs: Sequence[RowPoint]
 ) -> ChartRow:
-    summary, remarks = row.summaries[shown.metric], [run_sentences.marks(row)]
+    summary, remarks = row.summaries[shown.metric], [remark(row)]
     if summary is None:
         why = remarks[0] or ("no start was measured" if not row.counting else "could not be read")
         return ChartRow(name, signs, numerals.ABSENT, why)

@@ -6,6 +6,7 @@ are not averaged, because a mean of percentiles is not a percentile. Of many sta
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from statistics import fmean
 
 import numpy as np
@@ -13,9 +14,9 @@ from numpy.typing import NDArray
 
 from crumple.drawing import numerals, scale, theme
 from crumple.drawing.plot import Area, Band, Graph, Line, Panel, Picture, PlotMark
+from crumple.drawing.scale import ChartAxis
 from crumple.record import evenness, growth, histogram, lateness
-from crumple.run.report.bars import short_labels
-from crumple.run.report.run_sentences import marks
+from crumple.run.report.bars import remark, short_labels
 from crumple.run.report.view import ExperimentView, ServerView, StartView
 
 # How many panels a wide page has beside each other.
@@ -52,13 +53,13 @@ def response_time(experiment: ExperimentView) -> Picture | None:
     if not drawn:
         return None
     times_ns = [ns for lines in curves.values() for line in lines for _, ns in line]
-    x, y = scale.quantile_axis(_DEPTH), scale.time_axis(scale.around([*times_ns], 1.15), most=4)
+    x, y = _quantiles(), scale.time_axis(scale.around([*times_ns], 1.15), most=4)
     middles = {row.name: _middle(curves[row.name]) for row, _ in drawn}
     panels = []
     for row, name in drawn:
         others = [Line(line, theme.CONTEXT, width=1) for of, line in middles.items() if of != row.name]
         own = _lines(curves[row.name], theme.colour_of(row.note.language), _PLACES)
-        panels.append(Panel(Graph(x, y, [*others, *own], QUANTILES_PX), name, [*filter(None, [marks(row)])]))
+        panels.append(Panel(Graph(x, y, [*others, *own], QUANTILES_PX), name, [*filter(None, [remark(row)])]))
     says = "; ".join(f"{name} {_in_words(middles[row.name])}" for row, name in drawn)
     return Picture(panels, f"median response times: {says}", columns=COLUMNS)
 
@@ -71,7 +72,7 @@ def over_time(experiment: ExperimentView) -> Picture | None:
     panels = []
     for row, name in _named(experiment.servers):
         if any(start.trial.record for start in row.starts):
-            remarks = filter(None, (steady(row), marks(row)))
+            remarks = filter(None, (steady(row), remark(row)))
             panels.append(Panel(_time_graph(row), name, [*remarks]))
     says = "answers per second over the time of each start, in the warm-up and while measured"
     return Picture(panels, says, columns=COLUMNS) if panels else None
@@ -106,6 +107,12 @@ def curve(start: StartView) -> list[XY]:
     quantiles = {1 - 1 / x: x for x in [*(place for place in _PLACES if place < deepest), deepest]}
     late = lateness.spoiled_quantiles(record, tuple(q for q in quantiles if q > MEDIAN))
     return [(x, times.quantile_ns(q)) for q, x in quantiles.items() if q not in late]
+
+
+def _quantiles() -> ChartAxis:
+    """Return the axis of percentiles; half of a narrow screen has room for every second label."""
+    axis = scale.quantile_axis(_DEPTH)
+    return replace(axis, ticks=[replace(tick, is_wide=at % 2 == 1) for at, tick in enumerate(axis.ticks)])
 
 
 def _named(rows: Sequence[ServerView]) -> list[tuple[ServerView, str]]:
