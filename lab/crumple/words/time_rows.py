@@ -26,8 +26,8 @@ HEAD_ROOM = 1.02
 # What a request waits for inside the server where only the cause that is named tells it from other waits.
 WAITS_FOR: dict[Cause, str] = {"gate": "a gate", "connection-pool": "a connection of its pool"}
 ABOUT = (
-    "The mean response time, by where requests were found at random instants. The time inside the server is "
-    "divided by what it did in it, as far as that can be read."
+    "Where a request spends its time, on average. Otherwise inside: in the server, while it neither used CPU "
+    "nor waited for anything that can be read."
 )
 
 

@@ -99,7 +99,7 @@ def test_a_queue_in_front_of_idle_cores_is_found_with_and_without_the_time_alone
         assert isinstance(load.findings[0], Finding) and load.findings[0].cause == cause, load.findings
         rows = dict(say.facts(load))
         assert ": 6.4 requests are inside, " in rows["first limit"] and rows["try"]
-        assert f"first limit  {CAUSES[load.findings[0].cause]}" in synthetic_load.screen(
+        assert f"first limit is {CAUSES[load.findings[0].cause]}" in synthetic_load.screen(
             load, 100, styled=False
         )
 

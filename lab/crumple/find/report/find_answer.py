@@ -73,12 +73,13 @@ def found(finding: SearchFigures) -> Iterator[Words]:
         yield phrase(sentence(say.headline(finding)), _tone(finding), strong=True)
         yield sentence(say.why(finding))
     else:
-        yield sentence(f"up to {_point(finding)}")
+        beyond = _beyond(finding)
+        yield " ".join(map(sentence, filter(None, (f"up to {_point(finding)}", beyond))))
     yield from _limit(finding)
 
 
 def _point(finding: SearchFigures) -> str:
-    """Return the breaking point with its interval, and how it breaks."""
+    """Return the breaking point with its interval."""
     point = finding.found.point
     assert point is not None
     unit = "requests a second" if finding.by_rate else "connections"
@@ -86,21 +87,24 @@ def _point(finding: SearchFigures) -> str:
     low, high = (say.figure(end, False) for end in (point.low, point.high))
     ends = numerals.ends(point) if finding.by_rate else f"{low}{numerals.NARROW}–{numerals.NARROW}{high}"
     at = numerals.estimate(point) if finding.by_rate else say.figure(point.estimate, False)
-    said = f"{at} {unit} ({ends}, {of})"
-    if finding.is_by_limiter:
-        return f"{said}, which a limiter lets through"
+    limiter = ", which a limiter lets through" if finding.is_by_limiter else ""
+    return f"{at} {unit} ({ends}, {of}){limiter}"
+
+
+def _beyond(finding: SearchFigures) -> str:
+    """Return what is missed beyond the point, and where each of several starts broke."""
     broke = say.first_broken(finding)
-    return "; ".join(filter(None, (said, f"it breaks on {broke}" if broke else "", _of_starts(finding))))
-
-
-def _of_starts(finding: SearchFigures) -> str:
-    """Return where the starts broke first, if there are several: "its starts first broke at …"."""
-    lowest = sorted(load for load in first_broke(finding).values() if load is not None)
-    if not finding.afresh or len(lowest) < 2:
+    if not broke or finding.is_by_limiter:
         return ""
-    return f"its starts first broke at {say.figure(lowest[0], finding.by_rate)} to " + say.load(
-        lowest[-1], finding.by_rate
-    )
+    part, _, missed = broke.partition(": ")
+    lowest = sorted(load for load in first_broke(finding).values() if load is not None)
+    starts = ""
+    if finding.afresh and len(lowest) > 1:
+        ends = f"{say.figure(lowest[0], finding.by_rate)} to {say.load(lowest[-1], finding.by_rate)}"
+        starts = (
+            f"; the server was started {finding.starts} times, and {len(lowest)} starts broke, from {ends}"
+        )
+    return f"beyond it misses {part}: {missed}{starts}"
 
 
 def first_broke(finding: SearchFigures) -> dict[int, float | None]:

@@ -1,5 +1,6 @@
 """The answer of a load: what was asked, what came of it, what limits the server, how sure it is. Pure."""
 
+import re
 from collections.abc import Iterator
 
 from crumple import contract
@@ -139,9 +140,13 @@ def how_sure(load: LoadDocument) -> Phrase:
         return sure(word, "bad", f"{', '.join(failing)} {'holds' if len(failing) == 1 else 'hold'}")
     warned = say.warnings(load)
     if warned:
-        return sure(word, "good", f"{numerals.count(len(warned), 'warning')}; {ONE}")
+        # Behind a colon or a semicolon stands what follows of it, which the warning itself says below.
+        first = _AFTER_THE_FACT.split(warned[0])[0]
+        more = f" and {numerals.count(len(warned) - 1, 'more warning')}" if len(warned) > 1 else ""
+        return sure(word, "doubtful", f"but {first}{more}; {ONE}")
     return sure(word, "good", f"neither the engine nor other programs held it back; {ONE}")
 
 
+_AFTER_THE_FACT = re.compile("[:;] ")
 # Why a figure of a load has no interval.
-ONE = "one load has no interval"
+ONE = "one load, so no interval"
