@@ -5,6 +5,7 @@ import re
 import own_scripts
 import pytest
 from crumple.drawing import report_markdown, report_page, report_parts, report_text
+from crumple.drawing.page import style
 from crumple.drawing.plot import RowPoint, Strip
 from crumple.drawing.report_parts import (
     ByWidth,
@@ -129,6 +130,14 @@ def test_a_note_begins_with_its_sign_but_on_a_page() -> None:
     assert "! it was disturbed" in screen(notes)
     assert '<p class="caution"><b aria-hidden="true">!</b> It was disturbed.</p>' in page(notes)
     assert "- ! it was disturbed" in markdown(notes)
+
+
+def test_a_condition_that_fails_has_a_sign_and_its_colour_on_a_page() -> None:
+    said = page(Paragraph(phrase("fail if p99>1s: holds", "bad"), "condition"))
+    assert '<p class="condition holds"><b aria-hidden="true">✗</b> Fail if p99&gt;1s: holds.</p>' in said
+    kept = page(Paragraph(phrase("fail if p99>1s: does not hold", "good"), "condition"))
+    assert '<p class="condition">Fail if p99&gt;1s: does not hold.</p>' in kept
+    assert ".condition.holds { color: var(--bad);" in style()
 
 
 def test_what_depends_on_the_width_gets_the_width() -> None:
