@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
 import pytest
-from crumple.drawing import scale, svg, theme
+from crumple.drawing import scale, svg, svg_graph, theme
 from crumple.drawing.plot import (
     Band,
     ChartRow,
@@ -103,7 +103,7 @@ def test_lines_and_bands(values: list[float]) -> None:
             )
         )
         places = [
-            (wanted_px(at, x.scale, svg.STRETCHED), 200 - wanted_px(value, y.scale, 200))
+            (wanted_px(at, x.scale, svg_graph.STRETCHED), 200 - wanted_px(value, y.scale, 200))
             for at, value in points
         ]
         for found, place in zip(

@@ -3,7 +3,7 @@
 import xml.etree.ElementTree as ET
 
 import pytest
-from crumple.drawing import scale, svg, theme
+from crumple.drawing import scale, svg, svg_rows, theme
 from crumple.drawing.chart import Chart
 from crumple.drawing.plot import (
     Area,
@@ -132,8 +132,8 @@ def test_a_long_name_is_broken_and_cut():
     names = " ".join(f"setting{number}=1" for number in range(40))
     root = elements(RowChart(scale.count_axis(AxisScale(0, 1)), [ChartRow(names, [])]))
     lines = [each.text or "" for each in root.iter() if (each.text or "").startswith("setting")]
-    assert len(lines) == svg.NAME_LINES
-    assert all(len(line) <= svg.NAME_LETTERS for line in lines)
+    assert len(lines) == svg_rows.NAME_LINES
+    assert all(len(line) <= svg_rows.NAME_LETTERS for line in lines)
     assert lines[-1].endswith("…")
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import synthetic_ramp
 import synthetic_run
-from crumple.drawing import svg
+from crumple.drawing import svg_graph
 from crumple.drawing.plot import Graph, Guide, Label, Line, Picture
 from crumple.record import histogram
 from crumple.record.curve import curve as curve_of
@@ -160,7 +160,7 @@ def test_every_server_is_named_at_the_end_of_its_line_or_on_a_narrow_screen_abov
 
 def test_panels_share_the_axis_of_users() -> None:
     assert len({(graph.x.scale, graph.left_px, graph.right_px) for graph in drawn()}) == 1
-    assert all(graph.left_px >= svg.left_room(graph.y) for graph in drawn())
+    assert all(graph.left_px >= svg_graph.left_room(graph.y) for graph in drawn())
     assert [bool(graph.x.ticks) for graph in drawn()] == [False] * (len(drawn()) - 1) + [True]
 
 

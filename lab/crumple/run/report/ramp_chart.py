@@ -7,7 +7,7 @@ are named at their ends, on a narrow one above the panels.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from crumple.drawing import numerals, plot, scale, svg, theme
+from crumple.drawing import numerals, plot, scale, svg_elements, svg_graph, theme
 from crumple.drawing.plot import Band, ChartKey, Graph, Guide, Label, Line, Picture, PlotMark
 from crumple.drawing.scale import AxisScale, ChartAxis
 from crumple.run.report import ramp_rows, server_names
@@ -44,8 +44,8 @@ def along_the_ramp(
         return None
     strokes, knees = _strokes(experiment, panels), ramp_rows.knees(experiment, ramp)
     axes = [_axis(panel) for panel in panels]
-    left_px = max(map(svg.left_room, axes))
-    right_px = LEADER_PX + svg.LETTER_PX * max(len(stroke.name) for stroke in strokes.values())
+    left_px = max(map(svg_graph.left_room, axes))
+    right_px = LEADER_PX + svg_elements.LETTER_PX * max(len(stroke.name) for stroke in strokes.values())
     drawn = []
     for at, (panel, y) in enumerate(zip(panels, axes, strict=True)):
         height_px = max(PANEL_PX if at else FIRST_PX, LINE_PX * len(panel.lines))

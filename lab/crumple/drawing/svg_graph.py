@@ -1,0 +1,152 @@
+"""Draws graphs as SVG: lines, bands, steps, dots and guides over two axes. Pure.
+
+Lines, which cannot have shares of the width, lie in an inner drawing that is stretched.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import assert_never
+
+from crumple.drawing import theme
+from crumple.drawing.plot import Area, Band, Dot, Graph, Guide, Label, Line, PlotMark, Steps
+from crumple.drawing.scale import ChartAxis
+from crumple.drawing.svg_elements import (
+    ABOVE_PX,
+    BELOW_PX,
+    LETTER_PX,
+    RIGHT_PX,
+    TITLE_PX,
+    Body,
+    escaped,
+    frame,
+    guide,
+    px,
+    rectangle,
+    share_of,
+    sign_at,
+    stroke_of,
+    text_at,
+    title_of,
+    x_labels,
+)
+
+# An inner drawing with lines has this width before it is stretched.
+STRETCHED = 1000
+
+
+def graph_body(graph: Graph) -> Body:
+    """Return what is in a graph."""
+    height = graph.height_px
+    left = max(graph.left_px, left_room(graph.y))
+    top = ABOVE_PX + (TITLE_PX if graph.y.title else 0)
+    below = BELOW_PX + (TITLE_PX if graph.x.title else 0)
+    body = "".join(
+        [
+            *_backs(graph, height),
+            *_grid(graph, height),
+            _stretched(graph, height),
+            *_fronts(graph, height),
+            *x_labels(graph.x, height + 14),
+        ]
+    )
+    titles = [text_at(0, 11, graph.y.title, "start", theme.MUTED)] if graph.y.title else []
+    if graph.x.title:
+        titles.append(text_at(left, top + height + below - 4, graph.x.title, "start", theme.MUTED))
+    right = graph.right_px + RIGHT_PX
+    return "".join(titles) + frame(left, top, height, body), top + height + below, left, right
+
+
+def left_room(y: ChartAxis) -> float:
+    """Return the room in px that the labels of a vertical axis take."""
+    return 6 + LETTER_PX * max((len(tick.label) for tick in y.ticks), default=0)
+
+
+def _backs(graph: Graph, height: float) -> Iterator[str]:
+    for mark in graph.marks:
+        if isinstance(mark, Area):
+            x = graph.x.scale.share(mark.left) if mark.left is not None else 0.0
+            to = graph.x.scale.share(mark.right) if mark.right is not None else 1.0
+            low = height * (1 - graph.y.scale.share(mark.low)) if mark.low is not None else height
+            high = height * (1 - graph.y.scale.share(mark.high)) if mark.high is not None else 0.0
+            yield rectangle(x, to, high, low - high, mark.colour, mark.title)
+
+
+def _grid(graph: Graph, height: float) -> Iterator[str]:
+    lines, labels = [], []
+    for tick in graph.y.ticks:
+        y = height * (1 - graph.y.scale.share(tick.at))
+        lines.append(f'<line x2="100%" y1="{px(y)}" y2="{px(y)}"/>')
+        labels.append(f'<text x="-6" y="{px(y + 4)}">{escaped(tick.label)}</text>')
+    if lines:
+        yield f'<g stroke="{theme.GRID}">{"".join(lines)}</g>'
+        yield f'<g fill="{theme.MUTED}" text-anchor="end">{"".join(labels)}</g>'
+
+
+def _stretched(graph: Graph, height: float) -> str:
+    """Return lines and bands, which cannot have shares of the width, in a drawing that is stretched."""
+
+    def point(x: float, y: float) -> str:
+        across = round(STRETCHED * graph.x.scale.share(x), 1)
+        # Finer than what is seen, as the ruler tells the value from it.
+        return f"{across:g} {round(height * (1 - graph.y.scale.share(y)), 2):g}"
+
+    def path(points: Sequence[tuple[float, float] | None]) -> str:
+        pieces = [list(some) for is_gap, some in groupby(points, lambda each: each is None) if not is_gap]
+        return "".join("M" + "L".join(point(*each) for each in piece if each) for piece in pieces)
+
+    drawn = []
+    for mark in graph.marks:
+        if isinstance(mark, Band) and mark.points:
+            upper = [(x, high) for x, _, high in mark.points]
+            lower = [(x, low) for x, low, _ in reversed(mark.points)]
+            shape = f'<path d="{path([*upper, *lower])}Z" stroke="none" fill-opacity="{mark.opacity:g}"'
+            drawn.append(f'{shape} fill="{mark.colour}">{title_of(mark.title)}</path>')
+        elif isinstance(mark, Line) and any(mark.points):
+            faint = f' opacity="{mark.opacity:g}"' if mark.opacity != 1 else ""
+            drawn.append(
+                f'<path d="{path(mark.points)}" {stroke_of(mark.colour, mark.width, mark.dash)}{faint}'
+                f' vector-effect="non-scaling-stroke">{title_of(mark.name)}</path>'
+            )
+    if not drawn:
+        return ""
+    box = f'viewBox="0 0 {STRETCHED} {px(height)}" preserveAspectRatio="none"'
+    return (
+        f'<svg width="100%" height="{px(height)}" {box} overflow="visible" fill="none" '
+        f'stroke-linejoin="round">{"".join(drawn)}</svg>'
+    )
+
+
+def _fronts(graph: Graph, height: float) -> Iterator[str]:
+    for mark in graph.marks:
+        yield from _front(mark, graph, height)
+
+
+def _front(mark: PlotMark, graph: Graph, height: float) -> Iterator[str]:
+    def y_of(value: float) -> float:
+        return height * (1 - graph.y.scale.share(value))
+
+    match mark:
+        case Steps(steps=steps):
+            lines = (
+                f'<line x1="{share_of(graph.x.scale.share(step.begin))}" '
+                f'x2="{share_of(graph.x.scale.share(step.end))}" y1="{px(y_of(step.y))}" '
+                f'y2="{px(y_of(step.y))}">{title_of(step.title)}</line>'
+                for step in steps
+            )
+            yield f"<g {stroke_of(mark.colour, mark.width, mark.dash)}>{''.join(lines)}</g>"
+        case Guide():
+            yield from guide(mark, graph.x.scale, height, y_of(mark.y) if mark.y is not None else None)
+        case Dot():
+            yield sign_at(
+                graph.x.scale.share(mark.x), y_of(mark.y), mark.shape, mark.colour, mark.radius, mark.title
+            )
+        case Label():
+            y = y_of(mark.y)
+            leader = f'<path d="M3 {px(y)}L12 {px(y + mark.shift_px)}" stroke="{mark.colour}" fill="none"/>'
+            place = f'x="16" y="{px(y + mark.shift_px + 4)}"'
+            words = f"<text {place}>{escaped(mark.text)}</text>"
+            yield f'<svg x="100%" class="w" overflow="visible">{leader}{words}</svg>'
+        case Line() | Band() | Area():
+            return
+        case _:
+            assert_never(mark)
