@@ -71,7 +71,7 @@ def test_ids_are_unique_and_no_internal_link_is_broken() -> None:
 def test_answers_are_counted_over_all_runs() -> None:
     assert runs_report.summary(seen()) == (
         "11 claims of 2 studies: ✗ 3 contradicted, ↗ 2 contradicted in size only, ✓ 5 supported, "
-        "– 1 not testable here."
+        "– 1 not judged."
     )
     assert runs_report.summary(()) == "no claims of no studies: none judged."
     assert "1 study at scale quick" in runs_report.html(seen()[:1], {seen()[0].run.id: ""})

@@ -109,7 +109,7 @@ def test_nothing_is_sure_if_no_claim_that_answers_is_decided() -> None:
     assert plain(named(OPEN, answers=("OPEN",)).sure).startswith("Not decided ")
     untested = made.untestable("U", "node-http was not measured")
     given = named(untested, SIZE, answers=("U",))
-    assert given.said == "Not answered yet: U could not be judged."
+    assert given.said == "Not answered yet: “What U says” (U) could not be judged."
     assert plain(given.sure).startswith("Not judged ")
 
 

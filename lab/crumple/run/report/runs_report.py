@@ -172,11 +172,19 @@ def _unasked(views: Sequence[RunView]) -> str:
     return f"{said}: crumple run --all --scale full asks all." if said else ""
 
 
+# Among numbers, the word for claims of which it stands elsewhere what they wait for.
+_COUNTED = {VerdictWord.NOT_TESTABLE.value: "not judged"}
+
+
 def summary(views: Sequence[RunView]) -> str:
     """Return how many claims have each answer: "52 claims of 5 studies: ✗ 20 contradicted, …"."""
     verdicts = [verdict for view in views for verdict in view.asked]
     counts = Counter(map(run_sentences.answer, verdicts))
-    parts = [f"{sign} {counts[word]} {word}" for word, (sign, _) in MARKS.items() if counts[word]]
+    parts = [
+        f"{sign} {counts[word]} {_COUNTED.get(word, word)}"
+        for word, (sign, _) in MARKS.items()
+        if counts[word]
+    ]
     of = f"{numerals.count(len(verdicts), 'claim')} of {_studies(views)}"
     return f"{of}: {', '.join(parts) or 'none judged'}."
 

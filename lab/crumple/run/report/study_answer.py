@@ -138,8 +138,9 @@ def _unanswered(view: RunView, found: Sequence[ClaimResult]) -> str:
     if not found:
         return run_sentences.summary(view)
     named = [each for each in found if each.claim.id in view.run.study.answers] or found
-    ids = enumerate_parts([each.claim.id for each in named])
-    return f"Not answered yet: {ids} could not be judged."
+    first, *others = named
+    more = f", nor could {enumerate_parts([each.claim.id for each in others])}" if others else ""
+    return f"Not answered yet: “{first.claim.text.rstrip('.')}” ({first.claim.id}) could not be judged{more}."
 
 
 def _sure(view: RunView, told: Sequence[ClaimResult], found: Sequence[ClaimResult]) -> Phrase:
@@ -163,8 +164,8 @@ def _trials(view: RunView) -> str:
     counting = [start for start in view.starts if start.counts]
     said = f"{len(counting)} of {numerals.count(len(view.starts), 'trial')} count"
     some = disturbed(counting)
-    why = f", {len(some)} of them not in every figure, as {programs(some)} disturbed them"
-    return f"{said}{why if some else ''}"
+    which = "all of them" if len(some) == len(counting) else f"{len(some)} of them"
+    return f"{said}; {programs(some)} disturbed {which}, so not every figure counts" if some else said
 
 
 def _blocks(told: Sequence[ClaimResult]) -> Iterator[str]:
