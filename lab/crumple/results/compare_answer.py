@@ -1,6 +1,7 @@
 """The answer of a comparison of results: both values of what changed, and how sure that is. Pure."""
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 from crumple.drawing import numerals
@@ -30,18 +31,33 @@ SHOWN: dict[str, Callable[[float], str]] = {
 }
 # A sentence names this many figures; more are counted.
 NAMED_MAX = 4
-NO_ALARM = "of results that are alike, at most one comparison in twenty calls a figure slower"
+NO_ALARM = "where nothing changed, at most one comparison in twenty calls a figure slower"
+# From this factor on, and below its inverse, a change is told as a factor: as per cent it is hard to read.
+AS_FACTOR = 2.0
+# Behind a colon of a caution stands what follows of it, which the page says below.
+_AFTER_THE_FACT = re.compile("[:;] ")
+# When a side was measured, behind its name.
+_WHEN = re.compile(r": ([^:]*:\d\d UTC)")
 
 
 def of(compared: ResultComparison, picture: Charts | None) -> Answer:
     """Return the answer."""
     return Answer(
-        asked=f"What changed from {compared.comparison.before} to {compared.comparison.after}?",
+        asked=asked(compared),
         found=[sentence(said) for said in found(compared)],
         sure=how_sure(compared),
         subjects=[subject] if (subject := only_subject(compared)) else [],
         picture=picture,
     )
+
+
+def asked(compared: ResultComparison) -> str:
+    """Return what was asked, in a sentence: results by their names, and by their times if these are alike."""
+    before, after = compared.comparison.before, compared.comparison.after
+    when = [found[1] for each in compared.measured if (found := _WHEN.search(each))]
+    if before == after and len(set(when)) > 1:
+        before, after = (f"{before} of {each}" for each in when[:2])
+    return f"What changed from {before} to {after}?"
 
 
 def only_subject(compared: ResultComparison) -> str:
@@ -87,7 +103,7 @@ def _listed(compared: ResultComparison, word: ChangeWord, every: Sequence[Differ
 
 
 def told(compared: ResultComparison, each: Difference) -> str:
-    """Return a figure before and after: "p99 43.5 ms → 62.0 ms (1.43 times, 1.30 – 1.56)"."""
+    """Return a figure before and after: "p99 43.5 ms → 62.0 ms (+43 %, +30 to +56)"."""
     of = "" if only_subject(compared) else f"{each.server} "
     was, now = (value(compared, each, number) for number in (each.was, each.now))
     is_shown = each.ratio is not None and each.change in ("slower", "faster") and not each.limit
@@ -113,12 +129,27 @@ def value(compared: ResultComparison, each: Difference, number: float | None) ->
 
 
 def _factor(ratio: Interval) -> str:
-    """Return a ratio with its ends, told from its larger side."""
-    low, high = ratio.low, ratio.high
-    if ratio.estimate < 1:
-        low, high = 1 / high if high else 0.0, 1 / low if low else math.inf
-    larger = Interval(max(ratio.estimate, 1 / ratio.estimate), low, high, ratio.confidence, ratio.n)
-    return f"{numerals.estimate(larger)} times, {numerals.ends(larger, whole=True)}"
+    """Return a ratio with its ends, as it rose or fell: "−17 %, −19 to −14", "2.1 times less, 1.9 – 2.3"."""
+    if ratio.estimate in (0.0, math.inf) or not 1 / AS_FACTOR < ratio.estimate < AS_FACTOR:
+        low, high = ratio.low, ratio.high
+        is_less = 0 < ratio.estimate < 1
+        if is_less:
+            low, high = 1 / high if high else 0.0, 1 / low if low else math.inf
+        estimate = 1 / ratio.estimate if is_less else ratio.estimate
+        larger = Interval(estimate, low, high, ratio.confidence, ratio.n)
+        word = "times less" if is_less else "times as much"
+        return f"{numerals.estimate(larger)} {word}, {numerals.ends(larger, whole=True)}"
+    if not numerals.bounded(ratio):
+        return f"{_per_cent(ratio.estimate)}{NARROW}%, {numerals.ends(ratio)}"
+    middle, least, most = map(_per_cent, (ratio.estimate, ratio.low, ratio.high))
+    return f"{middle}{NARROW}%, {least} to {most}"
+
+
+def _per_cent(ratio: float) -> str:
+    """Return a ratio as per cent that are added or taken away: 0.831 → "−17", 1.043 → "+4.3"."""
+    change = 100 * (ratio - 1)
+    sign = "+" if change > 0 else "−" if change < 0 else ""
+    return f"{sign}{numerals.significant(abs(change), 2)}"
 
 
 def how_sure(compared: ResultComparison) -> Phrase:
@@ -126,20 +157,25 @@ def how_sure(compared: ResultComparison) -> Phrase:
     differences = compared.comparison.differences
     if why := why_undecided(compared):
         return sure("not judged", "doubtful", why.removeprefix("nothing was judged: "))
-    reasons = "; ".join([*_visible(differences), NO_ALARM])
+    reasons = "; ".join([*_first_caution(compared), *_visible(differences), NO_ALARM])
     if compared.comparison.slower:
         return sure("slower", "bad", reasons)
     is_faster = any(each.change == "faster" for each in differences)
     return sure(*(("faster", "good") if is_faster else ("no change seen", "plain")), reasons)
 
 
+def _first_caution(compared: ResultComparison) -> Iterator[str]:
+    """Yield the first thing that makes it doubtful, and how many more there are."""
+    if cautions := compared.comparison.cautions:
+        more = f" and {numerals.count(len(cautions) - 1, 'more warning')}" if len(cautions) > 1 else ""
+        yield f"but {_AFTER_THE_FACT.split(cautions[0])[0]}{more}"
+
+
 def _visible(differences: Sequence[Difference]) -> Iterator[str]:
-    """Yield which changes would have been seen."""
+    """Yield which change would have been seen in every figure."""
     seen = [each.visible for each in differences if each.visible is not None and math.isfinite(each.visible)]
     if seen:
-        least, most = change(min(seen)), change(max(seen))
-        span = least if least == most else f"{least} to {most}, by figure,"
-        yield f"a change above {span} would have been seen in four cases of five"
+        yield f"a change above {change(max(seen))} would have been seen in four cases of five"
 
 
 def why_undecided(compared: ResultComparison) -> str:

@@ -204,7 +204,7 @@ def _side(loads: Sequence[LoadDocument], entries: Sequence[StoredEntry], place: 
                 factors[name] = (*factors.get(name, ()), metric.undisturbed(seen))
     last = loads[-1]
     return Side(
-        run=entries[-1].name if len(entries) == 1 else f"{len(entries)} loads up to {entries[-1].name}",
+        run=entries[-1].name if len(entries) == 1 else f"{len(entries)} loads (the last: {entries[-1].name})",
         study="load",
         scale="load",
         machine=last.machine,
@@ -266,13 +266,13 @@ def _other_parts(before: Sequence[RequestSpec], after: Sequence[RequestSpec]) ->
 
 
 def _of_one_start(loads: Sequence[LoadDocument]) -> list[str]:
-    """Return a caution if all loads of several met the same process, so that starts are not compared."""
+    """Return a caution if all loads, before and after, met the same process: starts are not compared."""
     pids = {each.record.spec.probe.server_pid for each in loads}
     if len(pids) > 1 or None in pids:
         return []
     return [
-        f"all loads were of one start of the server (process {next(iter(pids))}): how much starts differ is "
-        "not part of the intervals"
+        f"all loads, before and after, were of one start of the server (process {next(iter(pids))}): how "
+        "much starts differ is not part of the intervals"
     ]
 
 

@@ -48,7 +48,7 @@ class CompareDocument(Lenient):
     compared: ComparedKind
     """What was compared."""
     before: str
-    """The earlier result, or how many there are up to the last one."""
+    """The earlier result, or how many there are, and the last of them."""
     after: str
     """The later one."""
     measured: tuple[str, ...]

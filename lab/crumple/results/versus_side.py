@@ -50,7 +50,7 @@ def side(found: Sequence[VersusDocument], entries: Sequence[StoredEntry]) -> Sid
     each = [_side(one, entry.name) for one, entry in zip(found, entries, strict=True)]
     if len(each) == 1:
         return each[0]
-    return replace(sides.together(each), run=f"{len(each)} comparisons up to {entries[-1].name}")
+    return replace(sides.together(each), run=f"{len(each)} comparisons (the last: {entries[-1].name})")
 
 
 def metrics(before: Side, after: Side) -> tuple[str, ...]:

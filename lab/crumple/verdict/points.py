@@ -112,7 +112,7 @@ def _cautions(
 
 
 def _side_name(side: Sequence[BreakingPoint]) -> str:
-    return side[-1].name if len(side) == 1 else f"{len(side)} searches up to {side[-1].name}"
+    return side[-1].name if len(side) == 1 else f"{len(side)} searches (the last: {side[-1].name})"
 
 
 def middle(side: Sequence[BreakingPoint]) -> float | None:

@@ -159,7 +159,7 @@ def together(sides: Sequence[Side]) -> Side:
     """
     last = sides[-1]
     return Side(
-        run=last.run if len(sides) == 1 else f"{len(sides)} runs up to {last.run}",
+        run=last.run if len(sides) == 1 else f"{len(sides)} runs (the last: {last.run})",
         study=last.study,
         scale=last.scale,
         machine=last.machine,

@@ -279,7 +279,8 @@ def test_the_command_prints_the_slower_server_and_exits_with_1(
     assert command.runs(str(kept), str(now), ["throughput"], False) == 1
     told = " ".join(capsys.readouterr().out.split())
     assert re.search(
-        r"Slower: node-http throughput [\d,]+ /s → [\d,]+ /s \(2\.\d+ times, 1\.\d+ – 2\.\d+\)", told
+        r"Slower: node-http throughput [\d,]+ /s → [\d,]+ /s \(2\.\d+ times less, 1\.\d+ – 2\.\d+\)",
+        told,
     ), told
     assert command.runs(str(kept), str(now), ["throughput"], True) == 1
     said = json.loads(capsys.readouterr().out)

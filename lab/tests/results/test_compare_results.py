@@ -19,7 +19,8 @@ from crumple import contract
 from crumple.record import disturbance
 from crumple.record.disturbance import Disturbance
 from crumple.record.validity import Validity
-from crumple.results import load_trial, result_store
+from crumple.results import compare_answer, load_trial, result_store
+from crumple.results.comparing import ResultComparison
 from crumple.stats.estimate import of_two_samples
 from crumple.stats.interval import Interval
 from crumple.verdict import comparison, points
@@ -95,7 +96,27 @@ def test_one_load_is_judged_against_several(call: Call) -> None:
     assert found["response_p50"]["ratio"]["low"] > 1
     code, out, _ = call(before, "same", "--json")
     assert code == 0 and {each["change"] for each in rows(out).values()} == {"as before"}
-    assert json.loads(out)["before"] == "5 loads up to a4"
+    assert json.loads(out)["before"] == "5 loads (the last: a4)"
+
+
+def test_a_fall_is_told_as_a_fall_and_that_nothing_was_restarted_beside_the_word(call: Call) -> None:
+    before, after = several("a", NOISE), several("b", [1.3 * factor for factor in NOISE])
+    _, out, err = call(before, after)
+    said = " ".join(out.split())
+    assert said.startswith("What changed from 5 loads (the last: a4) to 5 loads (the last: b4)?")
+    fall = r"throughput 10,000 /s → 7,690 /s \(−23 %, −2\d to −2\d\)"
+    assert re.search(fall, said) and re.search(
+        r"p99 [\d.]+ ms → [\d.]+ ms \(\+2\d %, \+1\d to \+2\d\)", said
+    ), said
+    assert "slower: but all loads, before and after, were of one start of the server (process" in said
+    assert "caution: all loads, before and after, were of one start" in err
+
+
+def test_results_of_one_name_are_told_apart_by_their_times() -> None:
+    at = ("r: 21 November 2026, 06:30 UTC, 2 cores", "r: 22 November 2026, 06:30 UTC", "Linux 6.1")
+    alike = ResultComparison("load", comparison.Comparison("r", "r", (), {}, ()), measured=at)
+    asked = "What changed from r of 21 November 2026, 06:30 UTC to r of 22 November 2026, 06:30 UTC?"
+    assert compare_answer.asked(alike) == asked
 
 
 def test_what_others_took_from_loads_makes_no_server_slower(
@@ -113,7 +134,7 @@ def test_what_others_took_from_loads_makes_no_server_slower(
     monkeypatch.setattr(disturbance, "MENTIONED", 1.05)
     code, out, err = call(before, after, "--metric", "throughput")
     assert code == 3 and comparison.BY_OTHERS in out
-    assert "5 loads up to b4, 5 of 5 trials: other programs took up to 33% of the time" in err
+    assert "5 loads (the last: b4), 5 of 5 trials: other programs took up to 33% of the time" in err
 
 
 def test_that_loads_were_disturbed_is_no_alarm(call: Call) -> None:
@@ -146,9 +167,9 @@ def test_the_latest_k_like_it_are_found_and_no_others(call: Call) -> None:
     code, out, err = call("now", "--last", "6", "--json")
     said = json.loads(out)
     # The URL as it was typed does not matter, what was sent does.
-    assert (code, said["before"], said["after"]) == (1, "6 loads up to other-url", "now")
+    assert (code, said["before"], said["after"]) == (1, "6 loads (the last: other-url)", "now")
     assert err == "caution: 1 result of another machine left out\n"
-    assert json.loads(call("--last", "2", "--json")[1])["before"] == "2 loads up to other-url"
+    assert json.loads(call("--last", "2", "--json")[1])["before"] == "2 loads (the last: other-url)"
     assert json.loads(call("--json")[1])["before"] == "other-url"
     assert "only 6 earlier results like it, of 9 asked for" in call("--last", "9")[2]
 
