@@ -262,7 +262,7 @@ def test_every_mark_is_explained_and_columns_have_headings() -> None:
     marks = set(re.findall(r"^(.) S\d-\d", shown, re.M))
     legend = next(line for line in shown.splitlines() if line.startswith("26 claims of 5 studies: "))
     assert all(f"{mark} " in legend for mark in marks)
-    assert "contradicted" in legend and "supported" in legend and "not testable here" in legend
+    assert "contradicted" in legend and "supported" in legend and "not judged" in legend
     assert "here [95 % interval]  claimed" in shown
 
 
