@@ -291,7 +291,7 @@ def test_the_line_and_the_data_have_the_pieces() -> None:
     found = told(watched(user=2.0, kernel=1.0, waits={DATABASE: [(6, 2, 0)] * 40}))
     line = time_sentences.by_stages(found).replace(NARROW, " ")
     parts = ["unread", "user CPU", "kernel CPU", f"waiting for {DATABASE}", "otherwise inside"]
-    assert [part.rsplit(" ", 2)[0] for part in line.partition(" = ")[0].split(" · ")] == parts
+    assert [part.rsplit(" ", 2)[0] for part in line.partition(", of ")[0].split(" · ")] == parts
     written = BudgetData.of(found).model_dump()
     assert written and set(written["parts"]) == {part.name for part in found.parts}
     drawn = [(each["name"], each["of"]) for each in written["pieces"]]
