@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 import statistics
 import sys
 from dataclasses import replace
@@ -51,7 +52,8 @@ def screen(found: VersusFigures, columns: int) -> str:
         ),
         (
             (ratio("p50", 1.04, 1.16), ratio("p99", 1.1, 1.3), ratio("cpu", 1.05, 1.15)),
-            "B takes 1.20 times as long as A at p99 (1.10 – 1.30); CPU per request and median differ, too",
+            "B takes 1.20 times as long as A at p99 (1.10 – 1.30); worse, too: CPU per request 1.10 times, "
+            "median 1.10 times",
         ),
         (
             (ratio("p50", 0.98, 1.02, "alike"), ratio("throughput", 1.1, 1.2)),
@@ -69,8 +71,8 @@ def screen(found: VersusFigures, columns: int) -> str:
             (ratio("p50", 0.98, 1.02, "alike"), ratio("p99", 0.8, 1.2, "undecided")),
             "B and A are alike in median; p99 undecided",
         ),
-        ((ratio("p50", 0.8, 1.2, "undecided"),), "nothing is decided of B and A"),
-        ((), "nothing is decided of B and A"),
+        ((ratio("p50", 0.8, 1.2, "undecided"),), "whether B is better or worse than A is not decided"),
+        ((), "whether B is better or worse than A is not decided"),
     ],
 )
 def test_the_headline_says_which_is_faster_by_how_much_and_what_is_open(
@@ -152,8 +154,8 @@ def test_on_the_axis_worse_lies_right_for_every_figure() -> None:
     assert (marks["throughput"].low, marks["throughput"].high) == pytest.approx((1 / 0.6, 1 / 0.4))
     assert marks["CPU per request"].high < 1
     assert chart.x.title == "← B better · B worse →"
-    assert plain(rows["throughput"].figure) == "2.04 times [1.67 – 2.50]"
-    assert plain(marks["throughput"].title) == "throughput: B answers fewer, 2.04 times [1.67 – 2.50]"
+    assert plain(rows["throughput"].figure) == "2.04 times worse [1.67 – 2.50]"
+    assert plain(marks["throughput"].title) == "throughput: B answers fewer, 2.04 times worse [1.67 – 2.50]"
 
 
 def test_every_block_has_a_ring_on_the_side_of_its_ratio() -> None:
@@ -175,6 +177,30 @@ def test_labels_of_the_axis_lie_apart_and_name_more_than_alike(low: float, high:
     assert len(places) > 1 and all(b - a >= versus_charts.APART for a, b in itertools.pairwise(places))
     for tick in chart.x.ticks:
         assert tick.label == ("alike" if tick.at == 1 else f"{max(tick.at, 1 / tick.at):g} times")
+
+
+def test_the_chart_says_what_its_rings_and_its_band_are() -> None:
+    shown = versus_charts.ratios(result())
+    assert shown is not None
+    signs = {each.form: plain(each.label) for each in shown.keys}
+    assert signs["ring"] == "one block" and signs["bar"] == "alike: less than 5.0 % apart"
+
+
+def test_of_one_block_the_answer_shows_the_values_as_far_as_they_go() -> None:
+    whole = result().document
+    few = tuple(
+        each.model_copy(
+            update={"ratio": None, "answer": "undecided", "why": "it takes two blocks that count"}
+        )
+        for each in whole.ratios
+    )
+    one = VersusFigures(whole.model_copy(update={"ratios": few, "blocks": whole.blocks[:1]}))
+    (said,) = map(plain, versus_answer.found(one))
+    assert said.startswith(
+        "whether B is better or worse than A is not decided: it takes two blocks that count, and one does; "
+        "so far median "
+    )
+    assert re.search(r"so far median [\d.]+ ms → [\d.]+ µs, p90 [\d.]+ ms → ", said), said
 
 
 def test_warnings_that_differ_in_numbers_and_programs_are_one() -> None:
@@ -235,7 +261,7 @@ def test_the_screen_begins_with_the_versions_ends_with_the_answer_and_fits_80_co
     shown = "\n".join(lines)
     for name in ("median", "p99", "throughput", "CPU per request"):
         assert f"\n{name}" in shown
-    assert "fresh start" in shown and "differs in no figure, as it should" in shown
+    assert "fresh start" in shown and "decided: 21 of 21 turns count, in 7 blocks; A beside itself" in last
 
 
 @pytest.mark.long
@@ -328,7 +354,7 @@ def test_it_says_which_budget_would_decide_the_rest() -> None:
     said = f"p99 takes about 30 blocks: --budget {minutes}m"
     assert say.to_decide(one) == said
     assert versus_answer.found(one) == [
-        f"nothing is decided of B and A: p99 1.04 [0.90\u202f–\u202f1.20]; {said}"
+        f"whether B is better or worse than A is not decided: p99 1.04 [0.90\u202f–\u202f1.20]; {said}"
     ]
 
 
@@ -402,7 +428,10 @@ def test_nothing_in_it_acts_on_a_terminal() -> None:
 def test_why_figures_have_no_ratio_is_said_once_in_the_answer() -> None:
     said = " ".join(screen(result("limited"), 80).split())
     assert said.count("it takes two blocks that count") == 1
-    assert "Nothing is decided of B and A: every figure: it takes two blocks that count." in said
+    assert (
+        "Whether B is better or worse than A is not decided: it takes two blocks that count, and none does."
+        in said
+    )
 
 
 def test_each_note_begins_with_its_name() -> None:

@@ -84,9 +84,10 @@ def _open(result: VersusFigures, letter: str) -> Iterator[str]:
         for each in ratios
         if each.interval is not None
     ]
-    said = "; ".join([*known, *filter(None, [say.without_ratio(result), say.to_decide(result)])])
+    why = [say.without_ratio(result), say.so_far_apart(result, letter), say.to_decide(result)]
+    said = "; ".join([*known, *filter(None, why)])
     of_all = len(ratios) == len(result.ratios(letter))
-    yield f"{f'nothing is decided of {letter} and {FIRST}' if of_all else 'not decided'}: {said}"
+    yield f"{say.undecided(letter) if of_all else 'not decided'}: {said}"
 
 
 def how_sure(result: VersusFigures) -> Phrase:

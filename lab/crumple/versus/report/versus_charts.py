@@ -5,13 +5,23 @@ from collections.abc import Iterator, Sequence
 
 from crumple.drawing import numerals, theme
 from crumple.drawing.chart import Chart
-from crumple.drawing.plot import Area, ChartRow, Picture, RowChart, RowMark, RowPoint, Whisker, picture
+from crumple.drawing.plot import (
+    Area,
+    ChartKey,
+    ChartRow,
+    Picture,
+    RowChart,
+    RowMark,
+    RowPoint,
+    Whisker,
+    picture,
+)
 from crumple.drawing.scale import AxisScale, AxisTick, ChartAxis
 from crumple.stats.interval import Interval
 from crumple.versus.letters import FIRST
 from crumple.versus.report import versus_sentences as say
 from crumple.versus.report.versus_figures import VersusFigures
-from crumple.versus.standing import Figure, LikenessWord, Ratio
+from crumple.versus.standing import LikenessWord, Ratio
 from crumple.words import quantile_lines
 
 # The axis reaches at least this factor from alike, and beyond the estimates by the factor BEYOND at most.
@@ -31,13 +41,11 @@ _ANSWERS: dict[LikenessWord, str] = {
     "alike": theme.FAMILIES["javascript"],
     "undecided": theme.MUTED,
 }
-# The figures of which more is better.
-_MORE_IS_BETTER: frozenset[Figure] = frozenset(("throughput",))
 
 
 def ratios(result: VersusFigures) -> Picture | None:
     """A row for each comparison: its interval, its estimate, and a ring for each block; worse lies right."""
-    shown = [(each, found) for each in result.compared.ratios if (found := worse(each)) is not None]
+    shown = [(each, found) for each in result.compared.ratios if (found := say.worse(each)) is not None]
     if not shown:
         return None
     scale = _scale([found for _, found in shown])
@@ -49,15 +57,12 @@ def ratios(result: VersusFigures) -> Picture | None:
         [_row(result, ratio, found) for ratio, found in shown],
         blocks=[Area(theme.SHADE, 1 / tolerance, tolerance, title=within)],
     )
-    return picture(drawn, say.headlines(result))
-
-
-def worse(ratio: Ratio) -> Interval | None:
-    """By which factor the version is worse than the first, below 1: better; None: that is not known."""
-    interval = ratio.interval
-    if interval is None or ratio.figure not in _MORE_IS_BETTER:
-        return interval
-    return say.inverse(interval)
+    keys = [
+        ChartKey("all blocks together, with the interval", theme.INK, "dot"),
+        ChartKey("one block", theme.MUTED, "ring"),
+        ChartKey(within, theme.SHADE),
+    ]
+    return picture(drawn, say.headlines(result), keys)
 
 
 def quantiles(result: VersusFigures) -> Picture | None:
@@ -71,8 +76,7 @@ CHARTS = (
     Chart(
         "ratios",
         "Better or worse, and by which factor",
-        f"Each version beside {FIRST}, with the interval; a ring is one block. Within the band versions "
-        "count as alike.",
+        f"Each version beside {FIRST}.",
         ratios,
     ),
     Chart(
@@ -103,7 +107,7 @@ def _row(result: VersusFigures, ratio: Ratio, found: Interval) -> ChartRow:
 
 def _by_block(result: VersusFigures, ratio: Ratio) -> dict[int, float]:
     found = result.by_block(ratio.letter, ratio.figure)
-    return {block: 1 / value for block, value in found.items()} if ratio.figure in _MORE_IS_BETTER else found
+    return {block: 1 / value for block, value in found.items()} if say.is_better_with_more(ratio) else found
 
 
 def _scale(shown: Sequence[Interval]) -> AxisScale:

@@ -59,7 +59,12 @@ def _beside(result: VersusFigures, letter: str) -> str:
         return f"{letter} and {FIRST} are alike: no figure differs by {tolerance(result)} or more"
     if alike:
         return f"{letter} and {FIRST} are alike in {listed(alike)}; {listed(open_ones)} undecided"
-    return f"nothing is decided of {letter} and {FIRST}"
+    return undecided(letter)
+
+
+def undecided(letter: str) -> str:
+    """That no figure of a version is decided."""
+    return f"whether {letter} is better or worse than {FIRST} is not decided"
 
 
 def differences(result: VersusFigures, letter: str) -> list[Ratio]:
@@ -129,7 +134,9 @@ def reason_of_end(result: VersusFigures) -> str:
 def circumstances(result: VersusFigures) -> list[str]:
     """How long it took, and with which seed."""
     took = numerals.seconds(result.compared.took_s)
-    return [numerals.count(len(result.compared.blocks), "block"), took, f"seed {result.loads.seed}"]
+    rate = result.compared.rate_per_s
+    at = [f"response times at {numerals.rate(rate)}"] if rate else []
+    return [*at, numerals.count(len(result.compared.blocks), "block"), took, f"seed {result.loads.seed}"]
 
 
 READING = (
@@ -139,16 +146,32 @@ READING = (
 )
 
 
-def larger(interval: Interval) -> str:
-    """A factor told from its larger side, with its ends: "1.51 times [1.42 – 1.61]"."""
-    told = interval if interval.estimate >= 1 else inverse(interval)
-    return f"{numerals.estimate(told)} times [{numerals.ends(told, of='block')}]"
+def larger(worse_by: Interval) -> str:
+    """How much worse or better, from the larger side, with its ends: "1.51 times worse [1.42 – 1.61]"."""
+    told = worse_by if worse_by.estimate >= 1 else inverse(worse_by)
+    times = f"{numerals.estimate(told)} times {side(worse_by.estimate)}"
+    return f"{times} [{numerals.ends(told, of='block')}]"
 
 
 def factor(value: float) -> str:
     """A factor of one block told from its larger side: "1.51 times worse"."""
-    side = "worse" if value > 1 else "better"
-    return f"{numerals.significant(max(value, 1 / value))} times {side}"
+    return f"{numerals.significant(max(value, 1 / value))} times {side(value)}"
+
+
+def side(worse_by: float) -> str:
+    """On which side of alike a factor lies, of which those above 1 are worse."""
+    return "worse" if worse_by > 1 else "better"
+
+
+def worse(ratio: Ratio) -> Interval | None:
+    """By which factor the version is worse than the first, below 1: better; None: that is not known."""
+    interval = ratio.interval
+    return inverse(interval) if interval is not None and is_better_with_more(ratio) else interval
+
+
+def is_better_with_more(ratio: Ratio) -> bool:
+    """Whether more of its figure is better."""
+    return ratio.figure == "throughput"
 
 
 def inverse(interval: Interval) -> Interval:
@@ -163,8 +186,17 @@ def _times(interval: Interval, what: str) -> str:
 
 
 def _also(different: list[Ratio]) -> Iterator[str]:
-    if different:
-        yield f"{listed(different)} {'differ' if len(different) > 1 else 'differs'}, too"
+    """Yield in what else it is better, and in what worse, each with its factor."""
+    found = [(NAMES[each.figure], by) for each in different if (by := worse(each)) is not None]
+    for word in ("better", "worse"):
+        told = [f"{name} {_times_of(by)}" for name, by in found if side(by.estimate) == word]
+        if told:
+            yield f"{word}, too: {', '.join(told)}"
+
+
+def _times_of(worse_by: Interval) -> str:
+    told = worse_by if worse_by.estimate >= 1 else inverse(worse_by)
+    return f"{numerals.estimate(told)} times"
 
 
 def _undecided(ratios: list[Ratio]) -> Iterator[str]:
@@ -214,8 +246,9 @@ def blocks_counted(result: VersusFigures) -> str:
     """How many blocks there were, and how many turns of them count in full."""
     turns = [turn for block in result.compared.blocks for turn in block.turns]
     counting = sum(not turn.against for turn in turns)
-    of = f"all {len(turns)}" if counting == len(turns) else f"{counting or 'none'} of {len(turns)}"
-    return f"{numerals.count(len(result.compared.blocks), 'block')} of turns, of which {of} count in full"
+    whole = "" if counting == len(turns) else " in full"
+    blocks = numerals.count(len(result.compared.blocks), "block")
+    return f"{counting or 'none'} of {len(turns)} turns count{whole}, in {blocks}"
 
 
 def control(result: VersusFigures) -> str:
@@ -241,10 +274,22 @@ def without_ratio(result: VersusFigures) -> str:
         if ratio.interval is None:
             figures.setdefault(ratio.why, {}).setdefault(ratio.figure, ratio)
     every = {ratio.figure for ratio in result.compared.ratios}
-    return "; ".join(
-        f"{'every figure' if of.keys() == every else listed([*of.values()])}: {why}"
-        for why, of in figures.items()
-    )
+    told = []
+    for why, of in figures.items():
+        most = max(len(result.by_block(each.letter, figure)) for figure, each in of.items())
+        which = "" if of.keys() == every else f"{listed([*of.values()])}: "
+        told.append(f"{which}{why}, and {('none does', 'one does')[most]}" if most < 2 else f"{which}{why}")
+    return "; ".join(told)
+
+
+def so_far_apart(result: VersusFigures, letter: str) -> str:
+    """The values of figures without ratio, as far as there are any: "so far median 6.13 ms → 30.6 ms"."""
+    told = []
+    for each in result.answered(letter, "undecided"):
+        was, now = (result.value(one, each.figure) for one in (FIRST, letter))
+        if each.interval is None and was is not None and now is not None:
+            told.append(f"{NAMES[each.figure]} {value(each.figure, was)} → {value(each.figure, now)}")
+    return f"so far {', '.join(told)}" if told else ""
 
 
 def to_decide(result: VersusFigures) -> str:
