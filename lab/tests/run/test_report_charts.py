@@ -13,6 +13,8 @@ import pytest
 import synthetic_run
 from crumple.drawing import svg, theme
 from crumple.drawing.plot import Band, Graph, Line, Picture, RowChart, RowPoint, Segment, Whisker
+from crumple.record import disturbance
+from crumple.record.disturbance import Disturbance
 from crumple.record.figures import Figures
 from crumple.run.report import bars, curves, run_charts
 from crumple.run.report.run_report import markdown
@@ -92,6 +94,21 @@ def test_a_unit_comes_from_all_that_is_drawn() -> None:
     drawn = chart(bars.memory(none_valid))
     assert {type(mark) for row in drawn.rows for mark in row.marks} == {RowPoint}
     assert [tick.label for tick in drawn.x.ticks] == ["0", "100 MiB", "200 MiB", "300 MiB"]
+
+
+def test_a_figure_that_others_spoiled_says_who_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disturbance, "SLOWDOWN_MAX", 2.0)
+    spoils = Disturbance(others_share=0.9, steal_share=0.0, slowdown=2.5, by="apt-get (pid 7)")
+
+    def spoiled(start: StartView) -> StartView:
+        assert start.figures is not None
+        figures = replace(start.figures, memory_peak_bytes=None)
+        return StartView(start.trial.model_copy(update={"disturbance": spoils}), figures)
+
+    first, *others = shared().servers
+    row = ServerView(first.name, first.note, tuple(map(spoiled, first.counting)), first.twin)
+    drawn = chart(bars.memory(replace(shared(), servers=(row, *others), twin=None))).rows[0]
+    assert (drawn.figure, drawn.remark) == ("–", "apt-get disturbed it too much for this figure")
 
 
 def test_a_chart_without_a_value_is_not_drawn() -> None:

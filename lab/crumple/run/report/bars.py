@@ -13,6 +13,7 @@ from crumple.drawing.scale import AxisScale, ChartAxis
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS
 from crumple.run.report import run_sentences, run_tables, server_names
+from crumple.run.report.not_judged import disturbed, programs
 from crumple.run.report.run_tables import ServerFigures, WordedFigure
 from crumple.run.report.view import ExperimentView, ServerView, StartView
 from crumple.stats.interval import Interval
@@ -145,8 +146,7 @@ def _row(
 ) -> ChartRow:
     summary, remarks = row.summaries[shown.metric], [remark(row)]
     if summary is None:
-        why = remarks[0] or ("no start was measured" if not row.counting else "could not be read")
-        return ChartRow(name, signs, numerals.ABSENT, why)
+        return ChartRow(name, signs, numerals.ABSENT, remarks[0] or _why_absent(row))
     figure = shown.figure(run_tables.figures_of(row))
     marks: list[Segment | Whisker | RowPoint] = [*bar(row, summary, shown)]
     if numerals.worth_showing(summary):
@@ -156,6 +156,15 @@ def _row(
     elif summary.is_vague:
         remarks.append("two starts")
     return ChartRow(name, [*marks, *signs], figure.estimate, ", ".join(filter(None, remarks)))
+
+
+def _why_absent(row: ServerView) -> str:
+    """Return why a server has no figure, though it may have starts."""
+    if not row.counting:
+        return "no start was measured"
+    # A start that others disturbed counts, but for the figures that they may have changed.
+    some = disturbed(row.counting)
+    return f"{programs(some)} disturbed it too much for this figure" if some else "could not be read"
 
 
 def _whole_bar(row: ServerView, summary: Interval, shown: BarFigure) -> Iterator[Segment]:
