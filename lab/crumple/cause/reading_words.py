@@ -7,7 +7,7 @@ from crumple.cause.hypotheses import usual
 from crumple.cause.hypothesis import Range, Reading, Scene, Way, weight
 from crumple.drawing import numerals
 
-# What each reading is, after its value: "3 % of the cores are idle".
+# What each reading is: "3 % of the cores are idle". Its value stands in the braces, or first.
 READINGS: Mapping[str, str] = {
     "idle": "of the cores are idle",
     "used": "of a core is used",
@@ -18,26 +18,26 @@ READINGS: Mapping[str, str] = {
     "only_stops": "of the looks find its only thread asleep in a call",
     "unread": "of the waiting requests lie unread in front of it",
     "unaccepted": "of the waiting requests wait to be accepted",
-    "inside": "times as many requests are inside as are served at a time",
+    "inside": "for each request that is served, {} are inside",
     "one_inside": "of one request is inside at a time",
-    "places": "times as many requests can wait at a time as are inside",
-    "locked": "as many threads as requests inside sleep in a lock",
-    "timed": "as many threads as requests inside sleep for a time that the program chose",
-    "receiving": "as many threads as requests inside wait for data",
-    "receiving_each": "times as many threads wait for data as connections for an answer",
-    "waiting_each": "times as many threads wait for data or a time as requests are served at a time",
+    "places": "it can hold {} times as many requests as are inside",
+    "locked": "threads that sleep in a lock are {} of the requests inside",
+    "timed": "threads that sleep for a time that the program chose are {} of the requests inside",
+    "receiving": "threads that wait for data are {} of the requests inside",
+    "receiving_each": "for each connection that waits for an answer, {} threads wait for data",
+    "waiting_each": "for each request that is served, {} threads wait for data or a time",
     "burning": "of a core is used while nobody asks, by threads that use most of one",
     "asks": "of the time it waits for an answer of what it asks",
     "asking": "of the requests inside wait for an answer of what it asks",
     "full": "of the connections to what it asks wait for an answer",
     "one_connection": "of what it asks goes over one connection",
     "steady": "of its connections are always the same",
-    "as_many": "times as many requests are served at a time as there are connections",
-    "slower": "times as long as alone takes what it asks",
-    "disk": "as many threads as requests served wait for a disk",
+    "as_many": "for each connection to what it asks, {} requests are served at a time",
+    "slower": "what it asks takes {} times as long as alone",
+    "disk": "threads that wait for a disk are {} of the requests served",
     "garbage": "of its CPU time collects garbage",
     "switching": "of its CPU time are context switches",
-    "dearer": "times the CPU time that a request takes alone",
+    "dearer": "a request takes {} times the CPU time that it takes alone",
     "throttled": "of the time its control group stops it",
     "stopped": "of its threads are stopped",
     "files": "of the files that it may open are open",
@@ -45,17 +45,17 @@ READINGS: Mapping[str, str] = {
     "empty_queue": "of the looks find no connection that waits to be accepted",
     "held": "of the idle connections keep others waiting",
     "taken_at_rest": "of its threads are held by connections that were open before",
-    "held_each": "times as many of its threads waited for data at rest as connections of others are open",
-    "others": "as many connections of others are open as requests are inside",
+    "held_each": "for each connection of others, {} of its threads waited for data at rest",
+    "others": "connections of others are {} of the requests inside",
     "light": "of the light requests wait as those of the work do",
-    "added": "as many processes or threads were added as there were",
-    "rises": "times as many are answered in the end as at first",
+    "added": "it added {} to its processes or threads",
+    "rises": "in the end it answers {} times as many as at first",
     "falls": "times the best throughput is left with most requests in flight",
     "half_sent": "of the throughput is left beside half-sent requests",
     "silent": "of the throughput is left beside silent connections",
     "waiting": "of the throughput is left beside requests that only wait",
-    "longer": "times as many are answered after some seconds of the load",
-    "spaced": "times as long takes a request after a pause as after another",
+    "longer": "after some seconds of the load it answers {} times as many",
+    "spaced": "a request after a pause takes {} times as long as after another",
     "other_key": "times the throughput with another key for each request",
     "one_core": "of the throughput is left on one core",
     "one_thread": "of the throughput is left while its busiest thread is stopped",
@@ -80,7 +80,8 @@ def value(reading: Reading) -> str:
 
 def said(name: str, reading: Reading) -> str:
     """Return a reading in words."""
-    return f"{value(reading)} {READINGS[name]}"
+    words = READINGS[name]
+    return (words if "{}" in words else f"{{}} {words}").format(value(reading))
 
 
 def against(way: Way, scene: Scene) -> str | None:
@@ -90,7 +91,12 @@ def against(way: Way, scene: Scene) -> str | None:
     worst = min(weights, key=lambda name: weights[name], default=None)
     if worst is None or weights[worst] > AGAINST:
         return None
-    return f"{said(worst, read[worst])}, where {range_(expects[worst], read[worst])} would be"
+    return instead(said(worst, read[worst]), range_(expects[worst], read[worst]))
+
+
+def instead(seen: str, expected: str) -> str:
+    """Return what was read and what was expected of a cause that is ruled out by it."""
+    return f"{seen}; with this cause it would be {expected}"
 
 
 def range_(expected: Range, like: Reading) -> str:

@@ -24,12 +24,15 @@ def limits(said: Sequence[Said]) -> list[tuple[str, str]]:
     return rows
 
 
-def first_limit(found: Finding, mean_s: float | None = None) -> str:
-    """What limits a server first, with its evidence. `mean_s`: the mean response time, if that is known."""
+def first_limit(found: Finding, mean_s: float | None = None, *, in_full: bool = False) -> str:
+    """What limits a server first, with its evidence. `mean_s`: the mean response time, if that is known.
+
+    `in_full`: also what that time is, where no figure beside it says so.
+    """
     if found.cause == "none":
         return f"nothing limits it: {found.evidence}"
     meant = f" ({MEANT[found.cause]})" if found.cause in MEANT else ""
-    return f"its first limit is {CAUSES[found.cause]}{meant}: {evidence(found, mean_s)}"
+    return f"its first limit is {CAUSES[found.cause]}{meant}: {evidence(found, mean_s, in_full=in_full)}"
 
 
 def finding(found: Finding) -> str:
@@ -37,7 +40,7 @@ def finding(found: Finding) -> str:
     return f"{CAUSES[found.cause]} ({sure(found)}): {evidence(found)}"
 
 
-def evidence(found: Finding, mean_s: float | None = None) -> str:
+def evidence(found: Finding, mean_s: float | None = None, *, in_full: bool = False) -> str:
     """The evidence of a cause, and its share of the mean response time, `mean_s` if that is known."""
     if not found.share_s or found.cause == "none":
         return found.evidence
@@ -45,9 +48,10 @@ def evidence(found: Finding, mean_s: float | None = None) -> str:
         return f"{found.evidence}; {numerals.duration(1e9 * found.share_s)} of the mean response time"
     share, mean = (numerals.duration(1e9 * each) for each in (min(found.share_s, mean_s), mean_s))
     number, _, unit = share.partition(numerals.NARROW)
-    return (
-        f"{found.evidence}; it takes {number if mean.endswith(numerals.NARROW + unit) else share} of {mean}"
-    )
+    part = number if mean.endswith(numerals.NARROW + unit) else share
+    if in_full:
+        return f"{found.evidence}; {part} of the {mean} that a request takes on average"
+    return f"{found.evidence}; it takes {part} of {mean}"
 
 
 def sure(found: Finding) -> str:

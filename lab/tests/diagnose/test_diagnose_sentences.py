@@ -129,6 +129,25 @@ def test_how_many_requests_fail_has_a_row(tried: FailuresAlone | None) -> None:
     assert diagnose_sentences.fails(all_failing).endswith(f", and {alone}")
 
 
+def test_that_the_search_got_no_answer_stands_first_and_in_the_badge() -> None:
+    known = replace(made_results.diagnosis(), said=tuple(judged.judged(WORKERS)))
+    first, limit, *_ = diagnose_answer.found(replace(known, found=None))
+    assert first == "no request was answered as expected while its breaking point was searched"
+    assert limit.replace(NARROW, " ").endswith("350 of the 400 ms that a request takes on average")
+    assert diagnose_answer.how_sure(replace(known, found=None)).plain.startswith(
+        f"doubtful {first}; likely: "
+    )
+    sure = diagnose_answer.how_sure(replace(known, found=searched("held"))).plain.replace(NARROW, " ")
+    assert sure.startswith("likely > 99 %, by what was measured; not confirmed by an experiment; ")
+
+
+def test_what_is_ruled_out_has_a_cross_and_says_what_would_be() -> None:
+    page = report_page.html(diagnose_report.report(diagnose_report.document_of(made_results.diagnosis())))
+    text = html.unescape(page).replace("\N{NO-BREAK SPACE}", " ").replace(NARROW, " ")
+    assert "✗" in text and "✓" not in text
+    assert "it added 0 % to its processes or threads; with this cause it would be 10 % or more" in text
+
+
 def test_the_answer_names_limit_and_remedy_first_and_what_would_tell_if_the_limit_is_unknown() -> None:
     known = replace(made_results.diagnosis(), said=tuple(judged.judged(LOCK)), found=searched("held"))
     limit, change, held = diagnose_answer.found(known)

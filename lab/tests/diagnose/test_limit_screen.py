@@ -53,7 +53,7 @@ def changes_of(found: Diagnosis) -> dict[str, str]:
 
 
 def test_the_screen_begins_with_the_line_for_programs_and_ends_with_the_answer() -> None:
-    found = of(WORKERS, found=None)
+    found = of(WORKERS)
     lines = screen(found).splitlines()
     assert lines[0] == "limit=workers k=8 p=0.99 likely gain=2.0x"
     assert lines[1] == "What limits http://127.0.0.1:8080/work, and how much load does it hold?"
@@ -64,7 +64,7 @@ def test_the_screen_begins_with_the_line_for_programs_and_ends_with_the_answer()
         f"Its {limit.removeprefix('its ')}. Try: {tried.removeprefix('Try: ')}".replace(NARROW, " ")
     )
     assert "all 8 workers are busy at 160 /s" in last and "Try: 16 workers: 160 /s → 320 /s" in last
-    assert "likely: > 99 %, as what was measured makes it probable" in last
+    assert "likely: > 99 %, by what was measured; not confirmed by an experiment" in last
 
 
 @pytest.mark.parametrize("name", CAUSES)
@@ -162,7 +162,9 @@ def test_a_refuted_cause_is_one_plain_line() -> None:
     half = replace(beside, half_sent=Crowd(2, 8, LoadPairs(0.5, 0.02, 4)))
     fallen = replace(LOCK, seen=replace(LOCK.seen, outcomes=half))
     ((_, said),) = limit_rows.refutation_rows(of(fallen, made=(made("half_sent", rivals[1]),)))
-    assert said == "more workers: no, 100 % of the throughput is left, where 68 % to 82 % would be"
+    assert (
+        said == "more workers: no, 100 % of the throughput is left; with this cause it would be 68 % to 82 %"
+    )
     assert limit_rows.refutation_rows(of(facts, made=())) == []
 
 

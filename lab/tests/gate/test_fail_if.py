@@ -224,7 +224,7 @@ def test_a_search(kind: str, text: str, state: State) -> None:
 
 def of_diagnosis(text: str) -> Outcome:
     (found,) = diagnose_conditions.outcomes(
-        condition.read([text], diagnose_conditions.KINDS), made_results.diagnosis()
+        condition.read([text], diagnose_conditions.KINDS), made_results.diagnosis(found=None)
     )
     return found
 

@@ -14,9 +14,11 @@ from crumple.diagnose.report import diagnose_report
 from crumple.drawing import report_text
 from crumple.experiment.subject import Subject
 from crumple.find.report.find_figures import SearchFigures
+from crumple.find.search import SearchResult
 from crumple.load import objective
 from crumple.load.load_options import Options
 from crumple.load.report.load_document import LoadDocument
+from crumple.stats.interval import Interval
 from crumple.versus.report.versus_figures import VersusFigures
 
 BEGAN_UNIX_S = 1_795_242_612.0
@@ -50,7 +52,7 @@ def screen_of_diagnosis(found: Diagnosis, columns: int) -> str:
 
 @cache
 def diagnosis(**changes: Any) -> Diagnosis:
-    """A server with a pool that is too small, without a search."""
+    """A server with a pool that is too small, and the result of a search without its levels."""
     facts = made_at_load.WORKERS
     asked = documents.request(path="/work?token=abcdefghijklmnop", headers=(("Authorization", "Bearer x"),))
     subject = Subject(
@@ -66,7 +68,9 @@ def diagnosis(**changes: Any) -> Diagnosis:
         "plan": DiagnosisPlan("http://127.0.0.1:8080/work", objective.parse("p99<250ms"), 3, _nothing),
         "subject": subject,
         "seen": facts.seen,
-        "found": None,
+        "found": SearchResult(
+            "found", (), Interval(155.0, 150.0, 158.0, 0.95, 5), "p99<250ms", False, None, None, 12.0
+        ),
         "below": None,
         "beyond": synthetic_load.closed().record,
         "facts": facts,

@@ -13,9 +13,10 @@ from crumple.words import cause_sentences
 
 # How the sentence begins that goes on after what to change.
 _PREFIX = {"or": "or: ", "gain": ""}
+UNANSWERED = f"{say.NOT_ANSWERED} while its breaking point was searched"
 WHY: dict[Sure, str] = {
-    "tested": "an experiment that could have refuted it did not",
-    "likely": "what was measured makes it probable, and no experiment could have refuted it",
+    "tested": "as an experiment that could have refuted it did not",
+    "likely": "by what was measured; not confirmed by an experiment",
 }
 
 
@@ -43,7 +44,13 @@ def asked(diagnosis: Diagnosis) -> str:
 
 def found(diagnosis: Diagnosis) -> list[str]:
     """Return what limits it, what to change, and what it holds: a sentence each, as far as it is known."""
-    return [limit(diagnosis), *_change(diagnosis), *_holds(diagnosis)]
+    unanswered = [UNANSWERED] if is_unanswered(diagnosis) else []
+    return [*unanswered, limit(diagnosis), *_change(diagnosis), *_holds(diagnosis)]
+
+
+def is_unanswered(diagnosis: Diagnosis) -> bool:
+    """Whether no request of the search was answered as expected, so that all else is doubtful."""
+    return say.holds(diagnosis) == say.NOT_ANSWERED
 
 
 def limit(diagnosis: Diagnosis) -> str:
@@ -52,7 +59,9 @@ def limit(diagnosis: Diagnosis) -> str:
     if first is None:
         why = "; ".join(limit_rows.why_unknown(diagnosis))
         return f"what limits it cannot be told{f': {why}' if why else ''}"
-    return cause_sentences.first_limit(first)
+    facts = diagnosis.facts
+    mean_s = facts.beyond.mean_s if facts is not None and facts.beyond.answers else None
+    return cause_sentences.first_limit(first, mean_s, in_full=True)
 
 
 def _change(diagnosis: Diagnosis) -> Iterator[str]:
@@ -73,8 +82,8 @@ def _change(diagnosis: Diagnosis) -> Iterator[str]:
 
 def _holds(diagnosis: Diagnosis) -> Iterator[str]:
     held = say.holds(diagnosis)
-    if held and not held.startswith(say.CANNOT_TELL):
-        yield held if held == say.NOT_ANSWERED else f"it holds {held}"
+    if held and not held.startswith(say.CANNOT_TELL) and not is_unanswered(diagnosis):
+        yield f"it holds {held}"
 
 
 def how_sure(diagnosis: Diagnosis) -> Phrase:
@@ -84,9 +93,11 @@ def how_sure(diagnosis: Diagnosis) -> Phrase:
         return sure("interrupted", "bad", say.interruption(diagnosis))
     if first is None:
         return sure("not known", "doubtful", _ruled_out(diagnosis))
-    probability = "" if first.probability >= 1.0 else f"{numerals.probability(first.probability)}, as "
+    probability = "" if first.probability >= 1.0 else f"{numerals.probability(first.probability)}, "
     others = "; ".join(filter(None, [_rival(first), _ruled_out(diagnosis)]))
     reason = f"{probability}{WHY[first.sure]}{f'; {others}' if others else ''}"
+    if is_unanswered(diagnosis):
+        return sure("doubtful", "doubtful", f"{UNANSWERED}; {first.sure}: {reason}")
     return sure(first.sure, "good" if first.sure == "tested" else "plain", reason)
 
 

@@ -144,8 +144,8 @@ def report(document: DiagnoseDocument) -> Report:
 def _page_sections(diagnosis: Diagnosis) -> list[Section]:
     """Return what files have below the answer: the best evidence first, what is not known last."""
     out = limit_rows.ruled_out(diagnosis)
-    names = [join(Span("✓ ", "good"), ", ".join(CAUSES[each] for each in causes)) for causes, _ in out]
-    ticks = Table([Column("cause", names), Column("why not", [why for _, why in out])], style="plain")
+    names = [join(Span("✗ ", "dim"), ", ".join(CAUSES[each] for each in causes)) for causes, _ in out]
+    crosses = Table([Column("cause", names), Column("why not", [why for _, why in out])], style="plain")
     rows = {
         "What was tried": say.done(diagnosis),
         "How it behaves under load": [*say.behaviour(diagnosis), *say.times(diagnosis)],
@@ -155,7 +155,7 @@ def _page_sections(diagnosis: Diagnosis) -> list[Section]:
     if tenths.of(diagnosis.facts, diagnosis.said):
         folds.insert(0, Fold("What 10 % more of each part would give", [_chart(diagnosis, "gains")]))
     return [
-        Section([Only(FILES, [ticks])], "What is ruled out", "ruled-out"),
+        Section([Only(FILES, [crosses])], "What is ruled out", "ruled-out"),
         Section([Only(FILES, folds)], "More", "more"),
     ]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from crumple.cause import judged
+from crumple.cause import judged, reading_words
 from crumple.cause.experiment_account import ExperimentMade, Rival
 from crumple.cause.hypothesis import SAME, Reading
 from crumple.diagnose.diagnosis import Diagnosis
@@ -208,7 +208,7 @@ def _is_refuted(rival: Rival) -> bool:
 def _why(made: ExperimentMade, rival: Rival, reading: Reading | None) -> str:
     if reading is not None and made.name in UNCHANGED and _is_unchanged(reading):
         return UNCHANGED[made.name]
-    return f"{made.seen}, where {rival.expected} would be"
+    return reading_words.instead(made.seen, rival.expected)
 
 
 def _is_unchanged(reading: Reading) -> bool:
