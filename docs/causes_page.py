@@ -93,7 +93,7 @@ def _experiments() -> Iterator[str]:
             "intervene": "`--intervene`",
             "ask": "`--ask`",
         }[each.needs]
-        gives = "; ".join(reading_words.READINGS[name] for name in each.gives)
+        gives = "; ".join(reading_words.filled(name, "…") for name in each.gives)
         yield f"| {each.does} | {gives} | {needs} | {each.takes_s:.0f} s |"
     yield ""
 
@@ -104,7 +104,7 @@ def _all(expects: Mapping[str, Range]) -> str:
 
 def _one(name: str, expected: Range) -> str:
     scale: Scale = "ratio" if name in RATIOS else "share"
-    return f"{reading_words.range_(expected, Reading(0.0, 1.0, scale))} {reading_words.READINGS[name]}"
+    return reading_words.filled(name, reading_words.range_(expected, Reading(0.0, 1.0, scale)))
 
 
 def _wrapped(text: str, indent: str = "", end: str = "\n") -> str:

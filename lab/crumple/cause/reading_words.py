@@ -80,8 +80,13 @@ def value(reading: Reading) -> str:
 
 def said(name: str, reading: Reading) -> str:
     """Return a reading in words."""
+    return filled(name, value(reading))
+
+
+def filled(name: str, told: str) -> str:
+    """Return the words of a reading with a value in them."""
     words = READINGS[name]
-    return (words if "{}" in words else f"{{}} {words}").format(value(reading))
+    return (words if "{}" in words else f"{{}} {words}").format(told)
 
 
 def against(way: Way, scene: Scene) -> str | None:
