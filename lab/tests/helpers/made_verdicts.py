@@ -53,7 +53,11 @@ def told(written: Mapping[str, Any], *effects: Effect, in_size_only: bool = Fals
 
 
 def ratio(name: str, measured: float, published: float | None = 13.7, **other: Any) -> Told:
-    """Return a claim on the throughput of Node.js over PHP; a missed direction is refuted."""
+    """Return a claim on a metric of Node.js over PHP, its throughput by default.
+
+    A missed direction is refuted.
+    """
+    metric = other.pop("metric", "throughput")
     size = {"published": published} if other.get("expected") is None else {"expected": other["expected"]}
     answer = other.pop("answer", CONTRADICTED)
     claimed = published if other.get("expected") is None else other["expected"]
@@ -65,7 +69,7 @@ def ratio(name: str, measured: float, published: float | None = 13.7, **other: A
         NODE, PHP, answer, ratio=measured, direction=other.pop("direction", direction),
         **({"published": published} if "published" in size else {}), **other,
     )  # fmt: skip
-    claim = {"id": name, "kind": "ratio", "metric": "throughput", "pairs": [pair]}
+    claim = {"id": name, "kind": "ratio", "metric": metric, "pairs": [pair]}
     return told(claim, made, in_size_only=made.in_size_only)
 
 

@@ -123,6 +123,17 @@ def test_for_a_reversed_direction_the_faster_server_is_named_first() -> None:
     )
 
 
+def test_of_a_figure_of_which_less_is_better_the_larger_one_is_not_ahead() -> None:
+    memory = made.ratio("M", 0.3, 2.0, metric="memory")
+    assert sentence(memory) == (
+        "PHP takes 3.33 times (3.03 to 3.67) the memory of Node.js; "
+        "the article has Node.js at 2 times PHP (M ✗ contradicted)."
+    )
+    # Two servers of one runtime are named by their titles.
+    long = SERVERS | {name: (f"The server called {name}", {"node": "20.20.2"}) for name in (PHP, NODE)}
+    assert "; the article has the other at 2 times (M " in sentence(memory, servers=long)
+
+
 def test_a_ratio_is_told_from_its_larger_side() -> None:
     small = made.ratio("TJ-3", 0.168, 0.51)
     faster = "PHP is 5.95 times (5.41 to 6.55) as fast as Node.js"

@@ -214,12 +214,14 @@ def _ratio(claim: Claim, effect: Effect, names: Mapping[str, str], whose: str) -
         return f"{said}; {has} them alike ({times_of(max(size, 1 / size))})"
     if size > 1:
         return f"{said}; {has} {times_of(size)}"
-    return f"{said}; {has} {_the_other(names[shown.of], names[shown.to])} {times_of(1 / size)} times"
-
-
-def _the_other(ahead: str, other: str) -> str:
-    """Return who is ahead there, and of whom, if both names have room."""
-    return f"{other} ahead," if len(ahead + other) <= NAMED_MAX else "the other ahead,"
+    first, second = names[shown.of], names[shown.to]
+    other, than = (second, f" {first}") if len(first + second) <= NAMED_MAX else ("the other", "")
+    times = f"{times_of(1 / size)} times"
+    # Who has the larger figure is ahead only where more is better.
+    metric = METRICS.get(getattr(claim, "metric", ""))
+    if metric is None or metric.better == "higher":
+        return f"{said}; {has} {other} ahead, {times}"
+    return f"{said}; {has} {other} at {times}{than}"
 
 
 def times_of(size: float) -> str:
