@@ -11,8 +11,11 @@ from crumple.drawing.report_parts import (
     Answer,
     Column,
     Fold,
+    Notes,
+    Paragraph,
     Part,
     Report,
+    Role,
     Section,
     Span,
     Table,
@@ -25,22 +28,29 @@ from crumple.drawing.terminal import shown_text
 
 # The most rows of a table that a cell of a notebook shows, so that it is no longer than a screen.
 ROWS_MAX = 20
+# What a reader must know of a result who sees no more of it than the cell.
+WARNING_ROLES: frozenset[Role] = frozenset(("caution", "problem", "condition"))
 _STYLE = "padding: 2px 14px 2px 0; vertical-align: top"
 
 
 def html(report: Report, page: str = "") -> str:
     """Return HTML. `page`: where the whole page lies; empty: nowhere."""
     answer, table = report.answer, _table(report)
-    blocks = [*(_answer(answer) if answer else ()), *([_grid(table)] if table else []), *_picture(answer)]
+    blocks = [
+        *(_answer(answer) if answer else ()),
+        *map(_warning, _warnings(report)),
+        *([_grid(table)] if table else []),
+        *_picture(answer),
+    ]
     said = ", ".join(report.circumstances)
     link = f'<a href="{_text(page)}">the whole page</a>' if page else ""
     return "\n".join(["<div>", *blocks, f"<p>{' · '.join(filter(None, [_text(said), link]))}</p>", "</div>"])
 
 
 def markdown(report: Report) -> str:
-    """Return the answer and the table as Markdown."""
+    """Return the answer, what makes it doubtful and the table as Markdown."""
     table = _table(report)
-    parts: list[Part] = [] if table is None else [replace(table, below=())]
+    parts: list[Part] = [*_warnings(report), *([] if table is None else [replace(table, below=())])]
     answer = report.answer and replace(report.answer, picture=None)
     return report_markdown.markdown(replace(report, answer=answer, head=[], sections=[Section(parts)]))
 
@@ -49,6 +59,11 @@ def _answer(answer: Answer) -> Iterator[str]:
     yield f"<p><b>{_text(answer.asked)}</b></p>"
     yield from (f"<p><code>{_text(each)}</code></p>" for each in answer.subjects)
     yield from (f"<p>{_words(each)}</p>" for each in (*answer.found, answer.sure))
+
+
+def _warning(said: Paragraph) -> str:
+    # What came of a condition begins with a sign of its own.
+    return f"<p>{'' if said.role == 'condition' else '! '}{_words(said.words)}</p>"
 
 
 def _grid(table: Table) -> str:
@@ -72,9 +87,24 @@ def _cell(tag: str, column: Column, words: Words) -> str:
 
 def _picture(answer: Answer | None) -> Iterator[str]:
     charts = answer.picture.draw() if answer and answer.picture else []
-    drawn = next((svg for each in charts if (svg := each.file())), "")
-    if drawn:
-        yield f'<div style="overflow-x: auto">{drawn}</div>'
+    drawn, chart = next(((svg, each) for each in charts if (svg := each.file())), ("", None))
+    if chart is not None:
+        yield f"<p><b>{_text(chart.title)}</b></p>"
+        yield f'<div style="overflow-x: auto">{drawn}</div><p>{_text(chart.caption)}</p>'
+
+
+def _warnings(report: Report) -> list[Paragraph]:
+    """Return what makes it doubtful, and what failed, as far as a page does not fold it."""
+    parts = [*report.head, *(part for section in report.sections for part in section.parts)]
+    return [*_warned(parts)]
+
+
+def _warned(parts: Iterable[Any]) -> Iterator[Paragraph]:
+    for part in parts_for(parts, "page"):
+        if isinstance(part, Paragraph) and part.role in WARNING_ROLES:
+            yield part
+        elif isinstance(part, Notes):
+            yield from (Paragraph(each.words, each.role) for each in part.rows if each.role in WARNING_ROLES)
 
 
 def _table(report: Report) -> Table | None:

@@ -28,6 +28,7 @@ from crumple.errors import CrumpleError, NotFound, UsageError
 from crumple.machine import process_tree
 from crumple.notebook import measuring
 from crumple.notebook.kept_result import KeptResult
+from crumple.record.validity import Validity
 from crumple.results import result_store
 from crumple.run import run_file
 from crumple.run.store import RunStore
@@ -96,6 +97,19 @@ def test_a_notebook_shows_the_answer_and_nothing_acts_in_it() -> None:
     result_store.keep(made_results.of_load(made), "b")
     assert crumple.open("b").screen() == synthetic_load.screen(made, 100, styled=False)
     assert crumple.open("b").html() == synthetic_load.page(made.model_copy(update={"name": "b"}))
+
+
+def test_a_notebook_shows_each_warning_and_how_to_read_the_chart() -> None:
+    warned = synthetic_load.load(
+        synthetic_load.closed().record, Validity("valid", (), ("<b>others</b> ran",))
+    )
+    result_store.keep(made_results.of_load(warned), "w")
+    found = crumple.open("w")
+    assert "<p>! &lt;b&gt;others&lt;/b&gt; ran</p>" in found._repr_html_()
+    assert "others" in found._repr_markdown_()
+    result_store.keep(made_results.of_versions(made_versus.result()), "v")
+    shown = crumple.open("v")._repr_html_()
+    assert "<b>Better or worse, and by which factor</b>" in shown and "Each version beside A." in shown
 
 
 @pytest.mark.long
