@@ -39,7 +39,7 @@ SCENE = Scene(
 )  # fmt: skip
 RATIOS = (
     "inside", "places", "receiving_each", "waiting_each", "as_many", "slower", "dearer", "rises", "falls",
-    "longer", "other_key", "stuck",
+    "longer", "other_key", "stuck", "spaced", "held_each",
 )  # fmt: skip
 OPENING = """\
 # Causes
