@@ -141,7 +141,8 @@ def _question(series: Series) -> Words:
 def _shifts(series: Series) -> Words:
     found = [(course, shift) for course in series.courses for shift in course.shifts]
     if not found:
-        too_few = f"too few results: {series.results_most} of {series.results_needed}"
+        needed = series.results_needed
+        too_few = f"too few results: {series.results_most} of {needed}" if needed else "too many figures"
         return "none" if series.is_enough else too_few if series.courses else numerals.ABSENT
     course, shift = max(found, key=lambda each: each[1].place)
     said = f"{site_words.heading(course)} {site_words.short(shift)}"

@@ -114,8 +114,8 @@ class Series:
         return shifts.ERROR / max(1, len(self._tested))
 
     @property
-    def results_needed(self) -> int:
-        """How many results of one machine it takes to find a shift."""
+    def results_needed(self) -> int | None:
+        """How many results of one machine it takes to find a shift; None: too many figures share an error."""
         return shifts.fewest(self.error)
 
     @property
@@ -126,7 +126,7 @@ class Series:
     @property
     def is_enough(self) -> bool:
         """Whether a shift could be found."""
-        return self.results_most >= self.results_needed
+        return self.results_needed is not None and self.results_most >= self.results_needed
 
     @cached_property
     def courses(self) -> tuple[Course, ...]:

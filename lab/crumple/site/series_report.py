@@ -100,12 +100,7 @@ def _sure(series: Series) -> Words:
         return sure("probable", "good", FALSE_ALARMS)
     if series.is_enough:
         return sure("no shift found", "open", FALSE_ALARMS)
-    return sure(
-        "open",
-        "open",
-        f"to tell a shift from chance takes {series.results_needed} results of one machine that count, and "
-        f"there are {series.results_most}.",
-    )
+    return sure("open", "open", f"{site_words.too_few(series)}.")
 
 
 def _charts(series: Series, wanted: slice) -> Sequence["BoundChart"]:

@@ -97,3 +97,13 @@ def times(ratio: Interval) -> str:
         return numerals.significant(ratio.estimate)
     ends = numerals.ends(ratio).replace(NARROW, "")
     return f"{numerals.estimate(ratio)} ({ends})"
+
+
+def too_few(series: Series) -> str:
+    """Return why no shift can be told from chance."""
+    if series.results_needed is None:
+        return "too many figures are followed to tell a shift of one from chance"
+    return (
+        f"to tell a shift from chance takes {series.results_needed} results of one machine that count, and "
+        f"there are {series.results_most}"
+    )

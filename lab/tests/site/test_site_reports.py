@@ -66,6 +66,13 @@ def test_a_series_without_a_shift_says_what_is_so_and_what_it_takes() -> None:
     assert "there are 3" in few[-1] and many[-1].startswith("no shift found")
 
 
+@pytest.mark.parametrize(("number", "why"), [(501, "takes "), (6_000, "too many figures are followed")])
+def test_a_series_of_many_figures_says_whether_a_shift_could_be_found(number: int, why: str) -> None:
+    figures = [made_sites.figure(1_000.0, f"Figure {place}") for place in range(number)]
+    found = series.series_of([made_sites.entry(at, *figures) for at in range(2)])
+    assert why in said(series_report.report(found[0], []))[-1]
+
+
 def test_series_and_index_without_a_figure_say_so() -> None:
     empty = series.series_of([made_sites.entry(0), made_sites.entry(1)])
     assert said(series_report.report(empty[0], []))[0] == "No result has a figure that can be followed."

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from crumple.stats.interval import SEVERAL
-from crumple.stats.shifts import ERROR, fewest, shifts
+from crumple.stats.shifts import ERROR, ORDERS_MAX, fewest, shifts
 from numpy.typing import NDArray
 
 Draw = Callable[[np.random.Generator, int], NDArray[np.float64]]
@@ -69,11 +69,15 @@ def test_few_values_or_equal_ones_have_no_shift(values: list[float]) -> None:
     assert shifts(values) == ()
 
 
-@pytest.mark.parametrize("error", [ERROR, 0.01, 0.002])
+@pytest.mark.parametrize("error", [ERROR, 0.01, 0.002, ERROR / 501, ERROR / 3_000])
 def test_a_shift_takes_the_number_of_values_that_is_stated(error: float) -> None:
     number = fewest(error)
-    assert number > 2 * SEVERAL and shifts(range(number), error)
+    assert number is not None and number > 2 * SEVERAL and shifts(range(number), error)
     assert not shifts(range(number - 1), error)
+
+
+def test_no_number_of_values_shows_a_shift_with_an_error_below_the_least_chance() -> None:
+    assert fewest(0.5 / ORDERS_MAX) is None and shifts(range(60), 0.5 / ORDERS_MAX) == ()
 
 
 def test_the_same_values_have_the_same_shifts() -> None:
