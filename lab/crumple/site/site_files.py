@@ -50,7 +50,9 @@ class NewSite:
 
     def write(self, file: str, text: str) -> None:
         """Write a page, so that it is on the disk before the site takes the old one's place."""
-        with self._place(file).open("x", encoding="utf-8", errors="replace") as opened:
+        with self._place(file).open(
+            "w" if file == RECORD else "x", encoding="utf-8", errors="replace"
+        ) as opened:
             opened.write(text)
             opened.flush()
             os.fsync(opened.fileno())
@@ -64,7 +66,7 @@ class NewSite:
             gone = _gone(self.folder)
             self.folder.rename(gone)
             self._beside.rename(self.folder)
-            shutil.rmtree(gone, ignore_errors=True)
+            _remove(gone)
         _sync(self.folder.parent)
 
     def _place(self, file: str) -> Path:
@@ -81,18 +83,23 @@ def new_site(folder: Path) -> Iterator[NewSite]:
     """
     try:
         folder = folder.resolve()
+        if not folder.name:
+            raise UsageError(f"{folder} cannot be a site", ANOTHER)
         folder.parent.mkdir(parents=True, exist_ok=True)
         beside = folder.with_name(f".{folder.name}.new")
         with _held(folder):
             _restore(folder)
             old = _old(folder)
             # What a killed process left.
-            shutil.rmtree(beside, ignore_errors=True)
+            _remove_ours(beside)
             beside.mkdir()
             try:
-                yield NewSite(folder, beside, old)
+                new = NewSite(folder, beside, old)
+                # Tells the next process that what is left here is ours, should this one be killed.
+                new.write(RECORD, SiteRecord(made_by="", entries=(), pages={}).model_dump_json())
+                yield new
             finally:
-                shutil.rmtree(beside, ignore_errors=True)
+                _remove(beside)
     except OSError as error:
         raise _refused(error, folder) from None
 
@@ -110,6 +117,8 @@ def _held(folder: Path) -> Iterator[None]:
             is_mine = False
         if not is_mine:
             raise UsageError(f"another crumple writes {folder}", "wait until it has ended")
+        if os.fstat(lock.fileno()).st_size:
+            raise UsageError(f"{path} is not of crumple", f"move it, or {ANOTHER}")
         try:
             yield
         finally:
@@ -119,9 +128,39 @@ def _held(folder: Path) -> Iterator[None]:
 def _restore(folder: Path) -> None:
     """Put a site back that was moved away just when the process ended."""
     gone = _gone(folder)
-    if gone.exists() and not folder.exists():
+    if gone.exists() and not folder.exists() and _is_ours(gone):
         gone.rename(folder)
-    shutil.rmtree(gone, ignore_errors=True)
+    _remove_ours(gone)
+
+
+def _remove_ours(folder: Path) -> None:
+    """Remove what another process left. Raises UsageError if it is not of crumple."""
+    if folder.is_symlink() or folder.exists():
+        if not _is_ours(folder):
+            raise UsageError(f"{folder} is not of crumple, which needs the name", f"move it, or {ANOTHER}")
+        _remove(folder)
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether a folder beside a site is one of ours, whole or not, or empty."""
+    if folder.is_symlink() or not folder.is_dir():
+        return False
+    if not any(folder.iterdir()):
+        return True
+    try:
+        SiteRecord.model_validate_json((folder / RECORD).read_bytes())
+    except (ValueError, FileNotFoundError):
+        return False
+    return True
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder of ours, its record last, which tells that it is."""
+    with contextlib.suppress(FileNotFoundError):
+        for found in folder.iterdir():
+            if found.name != RECORD:
+                shutil.rmtree(found, ignore_errors=True) if found.is_dir() else found.unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _gone(folder: Path) -> Path:
@@ -135,13 +174,11 @@ def _old(folder: Path) -> SiteRecord | None:
     if not folder.is_dir():
         raise UsageError(f"{folder} is a file", ANOTHER)
     try:
-        text = (folder / RECORD).read_text(encoding="utf-8")
+        record = SiteRecord.model_validate_json((folder / RECORD).read_bytes())
     except FileNotFoundError:
         if any(folder.iterdir()):
             raise UsageError(f"{folder} has files that are no site of crumple", ANOTHER) from None
         return None
-    try:
-        record = SiteRecord.model_validate_json(text)
     except ValidationError:
         raise UsageError(f"{folder / RECORD} is damaged, or of another version of crumple", ANOTHER) from None
     known = {RECORD, *record.pages}

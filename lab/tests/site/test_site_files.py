@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -67,7 +68,7 @@ def test_a_page_is_kept_where_files_have_one_name_only(folder: Path, monkeypatch
 @pytest.mark.parametrize(
     ("number", "raised"), [(errno.ENOSPC, StorageFull), (errno.EDQUOT, StorageFull), (errno.EIO, NotWritable)]
 )
-@pytest.mark.parametrize("at", [0, 1, 2])
+@pytest.mark.parametrize("at", [0, 1, 2, 3])
 def test_a_fault_while_a_page_is_written_leaves_the_old_site(
     folder: Path, monkeypatch: pytest.MonkeyPatch, number: int, raised: type[Exception], at: int
 ) -> None:
@@ -91,9 +92,10 @@ def test_a_fault_while_a_page_is_written_leaves_the_old_site(
 @pytest.mark.starts
 @pytest.mark.parallel
 @pytest.mark.parametrize(
-    # Each page and the record is synced, then folders change places or are renamed, then theirs is synced.
+    # The record is synced, each page and the record again; folders change places or are renamed; theirs is
+    # synced.
     ("exchanges", "call"),
-    [*((True, call) for call in range(1, 6)), *((False, call) for call in range(1, 8))],
+    [*((True, call) for call in range(1, 7)), *((False, call) for call in range(1, 9))],
 )
 def test_a_kill_at_any_step_leaves_a_whole_site(tmp_path: Path, call: int, exchanges: bool) -> None:
     folder = tmp_path / "public"
@@ -134,9 +136,57 @@ def test_a_file_is_no_folder_and_a_damaged_record_is_no_site(folder: Path) -> No
         publish(folder, {})
     folder.unlink()
     folder.mkdir()
-    (folder / RECORD).write_text("{")
-    with pytest.raises(UsageError, match=r"site\.json is damaged, or of another version of crumple"):
-        publish(folder, {})
+    for damaged in (b"{", b"\xff\xfe"):
+        (folder / RECORD).write_bytes(damaged)
+        with pytest.raises(UsageError, match=r"site\.json is damaged, or of another version of crumple"):
+            publish(folder, {})
+
+
+def test_the_root_of_all_files_is_refused() -> None:
+    with pytest.raises(UsageError, match="/ cannot be a site; name another folder"):
+        publish(Path("/"), {})
+
+
+@pytest.mark.parametrize("kind", ["new", "old"])
+@pytest.mark.parametrize("site", ["a site", "no site"])
+def test_a_folder_of_somebody_else_with_a_name_that_a_site_needs_stays(
+    folder: Path, kind: str, site: str
+) -> None:
+    if site == "a site":
+        publish(folder, {"index.html": "1"})
+    other = folder.with_name(f".{folder.name}.{kind}")
+    other.mkdir(parents=True)
+    (other / "thesis.txt").write_text("years")
+    with pytest.raises(
+        UsageError, match=rf"\.public\.{kind} is not of crumple, which needs the name; move it"
+    ):
+        publish(folder, {"index.html": "2"})
+    assert contents(other) == {"thesis.txt": "years"}
+    assert contents(folder) == ({"index.html": "1"} if site == "a site" else {})
+    assert folder.exists() == (site == "a site")
+
+
+def test_a_file_of_somebody_else_with_the_name_of_the_lock_stays(folder: Path) -> None:
+    folder.parent.mkdir()
+    lock = folder.with_name(f".{folder.name}.lock")
+    lock.write_text("of another program")
+    with pytest.raises(UsageError, match="is not of crumple"):
+        publish(folder, {"index.html": "1"})
+    assert lock.read_text() == "of another program"
+
+
+def test_what_was_partly_removed_is_still_known_as_ours(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(folder, {"index.html": "1", "a.html": "a"})
+    beside = folder.with_name(f".{folder.name}.new")
+    folder.rename(beside)
+    with monkeypatch.context() as stopped:
+        stopped.setattr(shutil, "rmtree", lambda *_, **__: None)
+        site_files._remove(beside)
+    assert [file.name for file in beside.iterdir()] == [RECORD]
+    publish(folder, {"index.html": "2"})
+    assert contents(folder) == {"index.html": "2"} and [*folder.parent.iterdir()] == [folder]
 
 
 def test_an_empty_folder_becomes_the_site(folder: Path) -> None:
