@@ -94,6 +94,18 @@ def test_the_claims_that_answer_the_question_come_first_and_the_greatest_surpris
     assert plain(given.sure).startswith("Partly sure OPEN is open; ")
 
 
+def test_a_contradicted_claim_that_answers_the_question_is_told_before_supported_ones() -> None:
+    held = [made.ratio(name, 13.0, answer=made.SUPPORTED) for name in ("A", "B")]
+    sized = made.ratio("SIZED", 8.0)
+    contradicted = [made.order("C", 0.9), made.order("D", 0.8)]
+    given = named(*held, contradicted[0], made.ratio("OTHER", 0.4), answers=("A", "B", "C"))
+    assert given.badge == "contradicted"
+    assert re.findall(r"\(([A-Z]+) ", given.said) == ["C", "A", "OTHER"]
+    given = named(*held, sized, *contradicted, made.ratio("OTHER", 0.4), answers=("A", "SIZED", "C", "D"))
+    assert re.findall(r"\(([A-Z]+) ", given.said) == ["C", "D", "OTHER"]
+    assert plain(given.sure).startswith("Sure SIZED is also contradicted in size only; ")
+
+
 def test_a_surprise_that_answers_the_question_is_told_once() -> None:
     given = named(made.order("R-2", 0.5), SIZE, answers=("R-2", "SIZE"))
     assert len(given.found) == 2 and "surprise" not in given.said

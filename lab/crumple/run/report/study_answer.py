@@ -76,6 +76,7 @@ def answer(view: RunView) -> StudyAnswer:
     others: tuple[Words, ...] = ()
     if surprise is not None and surprise not in told:
         others = (join("A surprise: ", _sentence(surprise, view)),)
+    unsaid = [each for each in found if each is not surprise and each not in told]
     lead = surprise or next(iter(told), None)
     badge = run_sentences.answer(told[0].verdict) if told else ""
     if not told and found:
@@ -83,15 +84,16 @@ def answer(view: RunView) -> StudyAnswer:
     rank = (_ORDER.index(lead.verdict.answer), *lead.rank) if lead else (len(_ORDER), 0, False, 0.0)
     if surprise:
         rank = (-1, *surprise.rank)
-    return StudyAnswer(view, badge, tuple(said), others, _sure(view, told, found), rank)
+    return StudyAnswer(view, badge, tuple(said), others, _sure(view, told, found, unsaid), rank)
 
 
 def _told(view: RunView, found: Sequence[ClaimResult]) -> list[ClaimResult]:
-    """Return the judged claims that answer the question, decided ones first."""
-    named = view.run.study.answers
+    """Return the judged claims that answer the question: contradicted ones first, then other decided ones."""
+    named, badges = view.run.study.answers, [*MARKS]
     if named:
         own = sorted(
-            (each for each in found if each.claim.id in named), key=lambda one: named.index(one.claim.id)
+            (each for each in found if each.claim.id in named),
+            key=lambda one: (badges.index(run_sentences.answer(one.verdict)), named.index(one.claim.id)),
         )
     else:
         own = sorted(found, key=lambda one: (one.verdict.answer is not VerdictWord.CONTRADICTED, *one.rank))
@@ -143,7 +145,9 @@ def _unanswered(view: RunView, found: Sequence[ClaimResult]) -> str:
     return f"Not answered yet: “{first.claim.text.rstrip('.')}” ({first.claim.id}) could not be judged{more}."
 
 
-def _sure(view: RunView, told: Sequence[ClaimResult], found: Sequence[ClaimResult]) -> Phrase:
+def _sure(
+    view: RunView, told: Sequence[ClaimResult], found: Sequence[ClaimResult], unsaid: Sequence[ClaimResult]
+) -> Phrase:
     """Return a word on how sure the answer is, and on what it rests."""
     reasons = [*_blocks(told), _trials(view), *_sees(view, told)]
     decided = [each for each in told if each.verdict.answer in DECIDED]
@@ -154,9 +158,17 @@ def _sure(view: RunView, told: Sequence[ClaimResult], found: Sequence[ClaimResul
     else:
         word = ("Partly sure", "doubtful") if left else ("Sure", "good")
     if decided and left:
-        is_open = "is" if len(left) == 1 else "are"
-        reasons.insert(0, f"{enumerate_parts([each.claim.id for each in left])} {is_open} open")
+        reasons.insert(0, f"{_are(left)} open")
+    for badge in (each for each in MARKS if each.startswith(VerdictWord.CONTRADICTED)):
+        against = [each for each in unsaid if run_sentences.answer(each.verdict) == badge]
+        if also := [each for each in against if each.claim.id in view.run.study.answers]:
+            reasons.insert(0, f"{_are(also)} also {badge}")
     return sure(*word, f"{'; '.join(reasons)}. {run_sentences.LOOPBACK}")
+
+
+def _are(claims: Sequence[ClaimResult]) -> str:
+    """Return the subject and verb of a clause: "TJ-1 is", "TJ-1 and TJ-4 are"."""
+    return f"{enumerate_parts([each.claim.id for each in claims])} {'is' if len(claims) == 1 else 'are'}"
 
 
 def _trials(view: RunView) -> str:
