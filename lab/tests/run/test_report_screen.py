@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import made_verdicts as made
 import pytest
+import synthetic_run
 from crumple.drawing.report_parts import plain
 from crumple.run.report import (
     claim_lines,
@@ -17,6 +18,7 @@ from crumple.run.report import (
 )
 from crumple.run.report.report_document import as_json
 from crumple.run.report.run_report import html, markdown, text
+from crumple.run.report.view import view
 from crumple.stats.interval import Interval
 from made_screens import five, said
 from made_verdicts import EXPRESS, GO, NODE, PHP, SERVERS, effect, told
@@ -106,6 +108,14 @@ def test_a_contradicted_claim_that_answers_the_question_is_told_before_supported
     assert plain(given.sure).startswith("Sure SIZED is also contradicted in size only; ")
 
 
+def test_a_claim_that_could_not_be_judged_is_not_called_open() -> None:
+    untested = made.untestable("U", "node-http was not measured")
+    given = plain(named(SIZE, untested, answers=("SIZE", "U")).sure)
+    assert given.startswith("Partly sure U could not be judged; ") and "open" not in given
+    both = plain(named(SIZE, OPEN, untested, answers=("SIZE", "OPEN", "U")).sure)
+    assert both.startswith("Partly sure OPEN is open; U could not be judged; ")
+
+
 def test_a_surprise_that_answers_the_question_is_told_once() -> None:
     given = named(made.order("R-2", 0.5), SIZE, answers=("R-2", "SIZE"))
     assert len(given.found) == 2 and "surprise" not in given.said
@@ -123,6 +133,17 @@ def test_nothing_is_sure_if_no_claim_that_answers_is_decided() -> None:
     given = named(untested, SIZE, answers=("U",))
     assert given.said == "Not answered yet: “What U says” (U) could not be judged."
     assert plain(given.sure).startswith("Not judged ")
+
+
+def test_a_run_that_was_cut_counts_the_planned_trials() -> None:
+    trials = synthetic_run.trials()
+    assert f"46 of {len(trials)} trials count" in plain(
+        study_answer.answer(view(synthetic_run.run_file(), trials)).sure
+    )
+    cut = view(synthetic_run.run_file(), trials[:11])
+    assert f"11 of {len(trials)} trials count" in plain(study_answer.answer(cut).sure)
+    # The other run has the same plan, and no trial.
+    assert f"11 of {2 * len(trials)} trials count" in said(cut, made.run([]))
 
 
 # The sentences

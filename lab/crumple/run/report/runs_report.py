@@ -154,7 +154,8 @@ def _sure(views: Sequence[RunView]) -> Words:
     starts = [start for view in views for start in view.starts]
     counting = sum(start.counts for start in starts)
     busy = not_judged.disturbed(starts)
-    said = [f"{counting} of {numerals.count(len(starts), 'trial')} count"]
+    planned = len(starts) + sum(view.left_out for view in views)
+    said = [f"{counting} of {numerals.count(planned, 'trial')} count"]
     said += [f"{len(busy)} were disturbed by {not_judged.programs(busy)}"] if busy else []
     decided = all(verdict.answer in DECIDED for view in views for verdict in view.asked)
     word: tuple[str, Tone] = ("Sure", "good") if decided else ("Partly sure", "doubtful")

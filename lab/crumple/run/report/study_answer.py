@@ -153,12 +153,16 @@ def _sure(
     decided = [each for each in told if each.verdict.answer in DECIDED]
     named = view.run.study.answers or [each.claim.id for each in found]
     left = [each for each in found if each.claim.id in named and each.verdict.answer not in DECIDED]
+    untested = [each for each in left if each.verdict.answer is VerdictWord.NOT_TESTABLE]
+    still_open = [each for each in left if each not in untested]
     if not decided:
         word: tuple[str, Tone] = ("Not judged", "bad") if not told else ("Not decided", "doubtful")
     else:
         word = ("Partly sure", "doubtful") if left else ("Sure", "good")
-    if decided and left:
-        reasons.insert(0, f"{_are(left)} open")
+    if decided and untested:
+        reasons.insert(0, f"{enumerate_parts([each.claim.id for each in untested])} could not be judged")
+    if decided and still_open:
+        reasons.insert(0, f"{_are(still_open)} open")
     for badge in (each for each in MARKS if each.startswith(VerdictWord.CONTRADICTED)):
         against = [each for each in unsaid if run_sentences.answer(each.verdict) == badge]
         if also := [each for each in against if each.claim.id in view.run.study.answers]:
@@ -172,9 +176,9 @@ def _are(claims: Sequence[ClaimResult]) -> str:
 
 
 def _trials(view: RunView) -> str:
-    """Return how many trials count, and in how many of these others took too much for some figures."""
+    """Return how many planned trials count, and in how many others took too much for some figures."""
     counting = [start for start in view.starts if start.counts]
-    said = f"{len(counting)} of {numerals.count(len(view.starts), 'trial')} count"
+    said = f"{len(counting)} of {numerals.count(len(view.starts) + view.left_out, 'trial')} count"
     some = disturbed(counting)
     which = "all of them" if len(some) == len(counting) else f"{len(some)} of them"
     return f"{said}; {programs(some)} disturbed {which}, so not every figure counts" if some else said
