@@ -12,6 +12,8 @@ HEAD_ROOM = 1.08
 BESIDE = 1.05
 # No axis of times has a label below a microsecond: no answer is faster.
 LEAST_NS = 1e3
+# Ends and values are computed in different ways, so that they may differ by this share without meaning it.
+ROUNDING = 1e-9
 # A narrow screen has room for this many labels beside each other.
 NARROW_TICKS = 5
 _ROUND = (1, 2, 5)
@@ -34,8 +36,9 @@ class AxisScale:
         return (at - low) / (high - low)
 
     def has(self, value: float) -> bool:
-        """Return whether a value lies between the ends."""
-        return self.low <= value <= self.high
+        """Return whether a value lies between the ends, but for rounding."""
+        low, high = self.low - ROUNDING * abs(self.low), self.high + ROUNDING * abs(self.high)
+        return low <= value <= high
 
     def value(self, share: float) -> float:
         """Return the value that lies at a share of the axis."""

@@ -3,7 +3,7 @@
 Lines, which cannot have shares of the width, lie in an inner drawing that is stretched.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import assert_never
 
@@ -32,6 +32,8 @@ from crumple.drawing.svg_elements import (
 
 # An inner drawing with lines has this width before it is stretched.
 STRETCHED = 1000
+# The radius of a point of a line that has no neighbour, in px: it is seen, and smaller than a dot.
+LONE_PX = 2.2
 
 
 def graph_body(graph: Graph) -> Body:
@@ -90,21 +92,23 @@ def _stretched(graph: Graph, height: float) -> str:
         # Finer than what is seen, as the ruler tells the value from it.
         return f"{across:g} {round(height * (1 - graph.y.scale.share(y)), 2):g}"
 
-    def path(points: Sequence[tuple[float, float] | None]) -> str:
-        pieces = [list(some) for is_gap, some in groupby(points, lambda each: each is None) if not is_gap]
-        return "".join("M" + "L".join(point(*each) for each in piece if each) for piece in pieces)
+    def path(pieces: Iterable[Sequence[tuple[float, float]]]) -> str:
+        return "".join("M" + "L".join(point(*each) for each in piece) for piece in pieces)
 
     drawn = []
     for mark in graph.marks:
-        if isinstance(mark, Band) and mark.points:
-            upper = [(x, high) for x, _, high in mark.points]
-            lower = [(x, low) for x, low, _ in reversed(mark.points)]
-            shape = f'<path d="{path([*upper, *lower])}Z" stroke="none" fill-opacity="{mark.opacity:g}"'
+        within = (
+            [each for each in mark.points if graph.x.scale.has(each[0])] if isinstance(mark, Band) else []
+        )
+        if isinstance(mark, Band) and within:
+            upper = [(x, high) for x, _, high in within]
+            lower = [(x, low) for x, low, _ in reversed(within)]
+            shape = f'<path d="{path([[*upper, *lower]])}Z" stroke="none" fill-opacity="{mark.opacity:g}"'
             drawn.append(f'{shape} fill="{mark.colour}">{title_of(mark.title)}</path>')
-        elif isinstance(mark, Line) and any(mark.points):
+        elif isinstance(mark, Line) and (pieces := _pieces(mark, graph)):
             faint = f' opacity="{mark.opacity:g}"' if mark.opacity != 1 else ""
             drawn.append(
-                f'<path d="{path(mark.points)}" {stroke_of(mark.colour, mark.width, mark.dash)}{faint}'
+                f'<path d="{path(pieces)}" {stroke_of(mark.colour, mark.width, mark.dash)}{faint}'
                 f' vector-effect="non-scaling-stroke">{title_of(mark.name)}</path>'
             )
     if not drawn:
@@ -114,6 +118,13 @@ def _stretched(graph: Graph, height: float) -> str:
         f'<svg width="100%" height="{px(height)}" {box} overflow="visible" fill="none" '
         f'stroke-linejoin="round">{"".join(drawn)}</svg>'
     )
+
+
+def _pieces(line: Line, graph: Graph) -> list[list[tuple[float, float]]]:
+    """Return the points of a line between its interruptions, without those beyond the ends of the x axis."""
+    seen = (each if each and graph.x.scale.has(each[0]) else None for each in line.points)
+    found = ([each for each in some if each] for _, some in groupby(seen, lambda each: each is None))
+    return [piece for piece in found if piece]
 
 
 def _fronts(graph: Graph, height: float) -> Iterator[str]:
@@ -137,16 +148,22 @@ def _front(mark: PlotMark, graph: Graph, height: float) -> Iterator[str]:
         case Guide():
             yield from guide(mark, graph.x.scale, height, y_of(mark.y) if mark.y is not None else None)
         case Dot():
-            yield sign_at(
-                graph.x.scale.share(mark.x), y_of(mark.y), mark.shape, mark.colour, mark.radius, mark.title
-            )
+            if graph.x.scale.has(mark.x):
+                at = graph.x.scale.share(mark.x)
+                yield sign_at(at, y_of(mark.y), mark.shape, mark.colour, mark.radius, mark.title)
+        case Line():
+            # A path of one point draws nothing.
+            for (x, y), *more in _pieces(mark, graph):
+                if not more:
+                    at = graph.x.scale.share(x)
+                    yield sign_at(at, y_of(y), "dot", mark.colour, LONE_PX, mark.name)
         case Label():
             y = y_of(mark.y)
             leader = f'<path d="M3 {px(y)}L12 {px(y + mark.shift_px)}" stroke="{mark.colour}" fill="none"/>'
             place = f'x="16" y="{px(y + mark.shift_px + 4)}"'
             words = f"<text {place}>{escaped(mark.text)}</text>"
             yield f'<svg x="100%" class="w" overflow="visible">{leader}{words}</svg>'
-        case Line() | Band() | Area():
+        case Band() | Area():
             return
         case _:
             assert_never(mark)

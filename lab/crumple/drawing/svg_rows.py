@@ -104,7 +104,9 @@ def row_mark(mark: RowMark, scale: AxisScale, middle: float) -> str:
         case Whisker():
             x1, x2 = share_of(scale.share(mark.low)), share_of(scale.share(mark.high))
             ends = f'x1="{x1}" x2="{x2}" y1="{px(middle)}" y2="{px(middle)}"'
-            return f"<line {ends} {stroke_of(mark.colour, mark.width)}>{title_of(mark.title)}</line>"
+            line = f"<line {ends} {stroke_of(mark.colour, mark.width)}>{title_of(mark.title)}</line>"
+            cut = [end for end in (mark.low, mark.high) if not scale.has(end)]
+            return line + "".join(_arrow(end, scale, middle, mark.colour, mark.title) for end in cut)
         case RowPoint():
             return _sign_of(mark, scale, middle + (BAR_PX / 2 + 5 if mark.below else 0))
         case _:
@@ -113,12 +115,16 @@ def row_mark(mark: RowMark, scale: AxisScale, middle: float) -> str:
 
 def _sign_of(point: RowPoint, scale: AxisScale, y: float) -> str:
     """Return the sign of a value, or an arrow at the end of the axis that it lies beyond."""
-    share = scale.share(point.at)
     if scale.has(point.at):
-        return sign_at(share, y, point.shape, point.colour, point.radius, point.title)
-    arrow, anchor = ("‹", "start") if point.at < scale.low else ("›", "end")
-    words = f'x="{share_of(share)}" y="{px(y + 4)}" text-anchor="{anchor}" fill="{point.colour}"'
-    return f'<text {words} font-weight="bold">{title_of(point.title)}{arrow}</text>'
+        return sign_at(scale.share(point.at), y, point.shape, point.colour, point.radius, point.title)
+    return _arrow(point.at, scale, y, point.colour, point.title)
+
+
+def _arrow(value: float, scale: AxisScale, y: float, colour: str, title: str) -> str:
+    """Return an arrow at the end of the axis that a value lies beyond."""
+    sign, anchor = ("‹", "start") if value < scale.low else ("›", "end")
+    words = f'x="{share_of(scale.share(value))}" y="{px(y + 4)}" text-anchor="{anchor}" fill="{colour}"'
+    return f'<text {words} font-weight="bold">{title_of(title)}{sign}</text>'
 
 
 def _said(segment: Segment, scale: AxisScale, y: float) -> str:

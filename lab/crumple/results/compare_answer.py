@@ -123,7 +123,8 @@ def value(compared: ResultComparison, each: Difference, number: float | None) ->
     if compared.kind == "versus":
         return f"{numerals.significant(number)} times"
     if each.metric == points.METRIC:
-        return numerals.rate(number)
+        by_rate = all(search.by_rate for side in compared.searches for search in side)
+        return numerals.rate(number) if by_rate else numerals.count(round(number), "connection")
     unit = METRICS[each.metric].unit
     return SHOWN[unit](number) if unit in SHOWN else verdict_sentences.amount(number, unit)
 

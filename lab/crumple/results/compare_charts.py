@@ -75,7 +75,7 @@ def quantiles(both: Both) -> Picture | None:
 def breaking_points(searches: tuple[Sequence[BreakingPoint], Sequence[BreakingPoint]]) -> Picture | None:
     """The interval of each search, in the order in which they were made."""
     found = [
-        (each.name, each.point, side)
+        (each, each.point, side)
         for side, some in zip(COLOURS, searches, strict=True)
         for each in some
         if each.point is not None
@@ -83,18 +83,20 @@ def breaking_points(searches: tuple[Sequence[BreakingPoint], Sequence[BreakingPo
     if not found:
         return None
     ends = [end for _, point, _ in found for end in (point.low, point.high)]
-    axis = scale.count_axis(scale.around(ends), "requests per second")
-    said = [f"{name}, {side}: {numerals.with_interval(point, '/s')}" for name, point, side in found]
+    by_rate = found[0][0].by_rate
+    axis = scale.count_axis(scale.around(ends), "requests per second" if by_rate else "connections")
+    figures = [numerals.with_interval(point, "/s" if by_rate else "connections") for _, point, _ in found]
+    said = [f"{each.name}, {side}: {figure}" for (each, _, side), figure in zip(found, figures, strict=True)]
     rows = [
         ChartRow(
-            name,
+            each.name,
             [
                 Whisker(point.low, point.high, COLOURS[side], title, width=2.4),
                 RowPoint(point.estimate, title, COLOURS[side]),
             ],
-            numerals.with_interval(point, "/s"),
+            figure,
         )
-        for (name, point, side), title in zip(found, said, strict=True)
+        for (each, point, side), title, figure in zip(found, said, figures, strict=True)
     ]
     return picture(RowChart(axis, rows), "; ".join(said), _keys("dot"))
 

@@ -307,6 +307,7 @@ def _point(found: FindDocument, name: str) -> BreakingPoint:
         asked=found.asked,
         terms=terms,
         machine=found.machine,
+        by_rate=found.by == "rate",
     )
 
 

@@ -34,6 +34,8 @@ class BreakingPoint:
     terms: Mapping[str, Any]
     """Everything that has to be the same for a comparison to make sense, by its name."""
     machine: Mapping[str, Any]
+    by_rate: bool = True
+    """Whether it is a number of requests per second; else of connections."""
 
 
 def compare(

@@ -92,7 +92,7 @@ def test_lines_and_bands(values: list[float]) -> None:
     for y in axes(values):
         x = scale.seconds_axis(float(len(values)))
         points = list(enumerate(values))
-        line, band = marks_of(
+        line, band, *lone = marks_of(
             Graph(
                 x,
                 y,
@@ -106,6 +106,7 @@ def test_lines_and_bands(values: list[float]) -> None:
             (wanted_px(at, x.scale, svg_graph.STRETCHED), 200 - wanted_px(value, y.scale, 200))
             for at, value in points
         ]
+        assert bool(lone) is (len(points) == 1)
         for found, place in zip(
             [*corners(line), *corners(band)[: len(points)]], [*places, *places], strict=True
         ):

@@ -68,6 +68,37 @@ def test_a_line_is_interrupted_where_a_point_is_missing():
     assert path.get("d") == "M0 200L100 180M300 180L400 200"
 
 
+def test_a_point_without_a_neighbour_is_seen():
+    root = elements(graph(Line([(0, 0), (1, 1), None, (5, 5), None], theme.INK, "p50")))
+    (dot,) = root.iter("circle")
+    assert (dot.get("cx"), dot.get("cy"), dot.findtext("title")) == ("50%", "100", "p50")
+    only = elements(graph(Line([(5, 5)], theme.INK, "p50")))
+    assert len([*only.iter("circle")]) == 1
+
+
+def test_what_lies_beyond_the_end_of_time_is_not_drawn_at_it():
+    marks = [
+        Line([(0, 0), (10, 1), (11, 2), (12, 3)], theme.INK, "p50"),
+        Band([(0, 1, 2), (10, 1, 2), (12, 1, 2)], theme.INK, title="band"),
+        Dot(12, 1, theme.INK, "late"),
+    ]
+    root = elements(graph(*marks))
+    assert titled(root, "p50").get("d") == "M0 200L1000 180"
+    assert titled(root, "band").get("d") == "M0 160L1000 160L1000 180L0 180Z"
+    assert not [*root.iter("circle")]
+
+
+def test_an_interval_that_is_cut_says_so_at_the_end():
+    row = ChartRow("Go", [Whisker(-5, 700, title="wide")])
+    root = elements(RowChart(scale.count_axis(AxisScale(0, 50)), [row]))
+    arrows = [
+        (each.get("x"), "".join(each.itertext())[-1])
+        for each in root.iter("text")
+        if each.find("title") is not None
+    ]
+    assert arrows == [("0%", "‹"), ("100%", "›")]
+
+
 def test_a_band_is_closed():
     path = titled(elements(graph(Band([(0, 2, 4), (10, 2, 4)], theme.INK, title="p50 to p99"))), "p50 to p99")
     assert path.get("d") == "M0 120L1000 120L1000 160L0 160Z"

@@ -95,7 +95,7 @@ def _figures(load: LoadDocument) -> Iterator[Words]:
         if q in times.quantile_ns
     ]
     if load.has_times and times.max_ns:
-        within.append(f"all within {numerals.duration(times.max_ns)}")
+        within.append(f"longest {numerals.duration(times.max_ns)}")
     per_s = load.throughput_per_s if last is None else last.throughput_per_s
     of_due = f" of {numerals.significant(last.due_per_s)} due" if last is not None else ""
     said = f"{numerals.significant(per_s or 0.0)} answers a second{of_due}"
