@@ -1,5 +1,7 @@
 """The charts of a series: each figure, result after result, with its levels and where they shift. Pure."""
 
+import itertools
+
 from crumple.drawing import numerals, scale, theme
 from crumple.drawing.chart import BoundChart
 from crumple.drawing.plot import (
@@ -17,7 +19,7 @@ from crumple.drawing.plot import (
 )
 from crumple.drawing.scale import AxisScale, AxisTick, ChartAxis
 from crumple.site import site_words
-from crumple.site.series import Course, FigureShift, Series
+from crumple.site.series import Course, FigureShift, Series, Stretch
 
 # Half of the room that a result has on the axis: results stand side by side, whatever the time between them.
 HALF = 0.5
@@ -52,11 +54,11 @@ def drawn(series: Series, course: Course) -> Picture:
     """Draw a figure over the results of a series."""
     marks: list[PlotMark] = []
     for each in course.stretches:
-        left, right = each.places[0] - HALF, each.places[-1] + HALF
-        if numerals.worth_showing(each.level):
-            marks.append(Area(theme.SHADE, left, right, each.level.low, each.level.high))
         said = f"mean of {len(each.places)}: {site_words.with_ends(each.level, course.unit)}"
-        marks.append(Steps([Step(left, right, each.level.estimate, said)], theme.INK))
+        for left, right in _without_others(series, each):
+            if numerals.worth_showing(each.level):
+                marks.append(Area(theme.SHADE, left, right, each.level.low, each.level.high))
+            marks.append(Steps([Step(left, right, each.level.estimate, said)], theme.INK))
     marks += _machines(series)
     marks += [_shift(found) for found in course.shifts]
     for place, figure in sorted(course.figures.items()):
@@ -71,6 +73,18 @@ def drawn(series: Series, course: Course) -> Picture:
     return picture(
         Graph(_results(series), _values(course), marks), _says(series, course), _keys(series, course)
     )
+
+
+def _without_others(series: Series, stretch: Stretch) -> list[tuple[float, float]]:
+    """Return where the line of a stretch begins and ends: results of other machines interrupt it."""
+    mine = next(places for places in series.machines.values() if stretch.places[0] in places)
+    others = {*range(stretch.places[0], stretch.places[-1])} - {*mine}
+    parts = [[stretch.places[0]]]
+    for before, place in itertools.pairwise(stretch.places):
+        if others & {*range(before, place)}:
+            parts.append([])
+        parts[-1].append(place)
+    return [(part[0] - HALF, part[-1] + HALF) for part in parts]
 
 
 def _shift(found: FigureShift) -> Guide:

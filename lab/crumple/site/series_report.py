@@ -82,17 +82,23 @@ def found(series: Series) -> list[str]:
         return [f"{said}." for _, said in sorted(each, reverse=True)[:SAID_MAX]]
     if not series.courses:
         return ["No result has a figure that can be followed."]
-    return [_latest(course) for course in series.courses[:SAID_MAX]]
+    return [_latest(series, course) for course in series.courses[:SAID_MAX]]
 
 
-def _latest(course: Course) -> str:
-    level = course.stretches[-1].level if course.stretches else None
-    name = f"{course.title}, {course.of}" if course.of else course.title
-    return (
-        f"{name} is {site_words.with_ends(level, course.unit)} on average."
-        if level
-        else f"{name} never counts."
+def _latest(series: Series, course: Course) -> str:
+    """Return what a figure is now, on the machine of the latest result in which it counts."""
+    name = f"{course.title}, {course.of}," if course.of else course.title
+    counted = [place for place, figure in course.figures.items() if figure.counts]
+    if not counted:
+        return f"{name} never counts."
+    held = next((each for each in course.stretches if counted[-1] in each.places), None)
+    said = (
+        f"{site_words.with_ends(held.level, course.unit)} on average"
+        if held
+        else f"{site_words.figure(course.figures[counted[-1]])} in one result"
     )
+    of = f", on the machine of {series.entries[counted[-1]].row.name}" if len(series.machines) > 1 else ""
+    return f"{name} is {said}{of}."
 
 
 def _sure(series: Series) -> Words:

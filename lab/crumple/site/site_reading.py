@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from pydantic import ValidationError
+
+from crumple import parsing
 from crumple.drawing import numerals
 from crumple.errors import CrumpleError
 from crumple.find.report.find_document import FindDocument
 from crumple.load.report import load_sentences
 from crumple.load.report.load_document import LoadDocument
-from crumple.record import engine_limits, figures
+from crumple.record import engine_limits, failures, figures
 from crumple.record.metrics import METRICS
 from crumple.results import comparing, listing, restored, versus_side
 from crumple.results.listing import Wanted
@@ -30,6 +33,7 @@ from crumple.versus.report.versus_figures import VersusFigures
 # The figures of a load that are followed: those that are compared, and what a request costs the server.
 OF_A_LOAD = (*comparison.JUDGED, "cpu_per_request")
 DISTURBED = "disturbed: others may have changed it by more than what was measured"
+FAILING = f"more than {failures.SHARE_MAX * 100:g} % of its requests failed"
 # The unit of what a search raises.
 UNITS = {"rate": "requests/s", "connections": "connections"}
 # How many hexadecimal digits of a digest tell questions apart: a site has at most some thousand.
@@ -45,12 +49,17 @@ def entry_of(stored: StoredEntry, digest: str) -> SiteEntry:
     try:
         found = {} if row.damaged else _read(stored)
     except (CrumpleError, KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        why = (
-            error.message if isinstance(error, CrumpleError) else f"{type(error).__name__} while it was read"
-        )
+        why = _why(error)
         row, found = row.model_copy(update={"damaged": why}), {}
     file = "" if row.damaged else site_names.page_of(stored.name, "run" if stored.is_run else "result")
     return SiteEntry(row=row, file=file, digest=digest, **found)
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, CrumpleError):
+        return error.message
+    fault = parsing.first_fault(error) if isinstance(error, ValidationError) else type(error).__name__
+    return f"is not of this version of crumple ({fault})"
 
 
 def _read(stored: StoredEntry) -> dict[str, Any]:
@@ -92,8 +101,11 @@ def _of_load(load: LoadDocument) -> Iterator[SiteFigure]:
         value = metric.of(seen)
         if value is None or value <= 0:
             continue
+        is_failing = seen.failed_share > failures.SHARE_MAX and not metric.despite_failures
         is_bound = engine_limits.was_the_limit(problems) and name in sides.SPEEDS
         against = "; ".join(problems) if problems and not is_bound else ""
+        if not against and is_failing:
+            against = FAILING
         if not against and metric.is_disturbed(seen):
             against = DISTURBED
         yield SiteFigure(

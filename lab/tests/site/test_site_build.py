@@ -19,7 +19,7 @@ from crumple.drawing import page_document
 from crumple.results import result_store
 from crumple.run import run_file
 from crumple.run.store import RunStore
-from crumple.site import site_build, site_pages
+from crumple.site import site_build, site_pages, site_reading
 from crumple.site.site_build import SiteBuilt
 from crumple.site.site_files import RECORD
 
@@ -180,6 +180,37 @@ def test_what_cannot_be_read_is_listed_with_the_reason_and_stops_nothing(build: 
     assert "results/whole.html" in index.links
     for name in why:
         assert f"{name} : " in index.text
+
+
+def test_a_run_of_another_version_is_listed_with_the_field_that_is_wrong(
+    build: Build, tmp_path: Path
+) -> None:
+    run = synthetic_run.run_file()
+    store = RunStore.create(tmp_path / "runs", run.id)
+    assert store is not None
+    run_file.write(store, run)
+    for trial in synthetic_run.trials():
+        store.add(trial)
+    file = sorted((store.folder / "trials").glob("*.json"))[0]
+    document = json.loads(file.read_text())
+    del document["record"]
+    file.write_text(json.dumps(document))
+    (entry,) = build().unreadable
+    assert "record: is missing" in entry.row.damaged
+
+
+def test_a_load_that_fails_is_in_no_level(build: Build) -> None:
+    result_store.keep(made_results.of_load(synthetic_load.failing()), "failing")
+    made_sites.stored_load("whole")
+    build()
+    against = {
+        entry.row.name: {figure.title: figure.against for figure in entry.figures}
+        for entry in (
+            site_reading.entry_of(each, "") for each in made_sites.stored(result_store.folder().parent)
+        )
+    }
+    assert against["failing"]["Throughput"] == "more than 1 % of its requests failed"
+    assert not any(against["whole"].values())
 
 
 def test_a_result_that_cannot_be_drawn_has_a_page_that_says_so(

@@ -73,6 +73,38 @@ def test_a_series_of_many_figures_says_whether_a_shift_could_be_found(number: in
     assert why in said(series_report.report(found[0], []))[-1]
 
 
+def test_a_single_result_says_what_it_is() -> None:
+    assert said(series_report.report(steady(1), []))[0].replace(numerals.NARROW, " ") == (
+        "Throughput is 1,000 /s in one result."
+    )
+
+
+def taking_turns() -> Series:
+    """Two machines of which one is twice as fast, and has the latest result."""
+    elsewhere = {**made_sites.HERE, "kernel": "6.9.0"}
+    entries = [
+        made_sites.entry(at, made_sites.figure(1_000.0)) if at % 2 == 0
+        else made_sites.entry(at, made_sites.figure(500.0), machine=elsewhere)
+        for at in range(9)
+    ]  # fmt: skip
+    return series.series_of(entries)[0]
+
+
+def test_of_several_machines_the_answer_is_that_of_the_latest_result() -> None:
+    found = said(series_report.report(taking_turns(), []))[0].replace(numerals.NARROW, " ")
+    assert found.startswith("Throughput is 1,000 /s") and found.endswith(", on the machine of load-008.")
+
+
+def test_the_line_of_a_machine_is_interrupted_by_results_of_another() -> None:
+    found = taking_turns()
+    (panel,) = series_charts.drawn(found, found.courses[0]).panels
+    assert isinstance(panel.drawn, Graph)
+    levels = [step for mark in panel.drawn.marks if isinstance(mark, Steps) for step in mark.steps]
+    assert {(step.begin, step.end, round(step.y)) for step in levels} == {
+        (at - 0.5, at + 0.5, 1_000 if at % 2 == 0 else 500) for at in range(9)
+    }
+
+
 def test_series_and_index_without_a_figure_say_so() -> None:
     empty = series.series_of([made_sites.entry(0), made_sites.entry(1)])
     assert said(series_report.report(empty[0], []))[0] == "No result has a figure that can be followed."
