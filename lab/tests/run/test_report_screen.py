@@ -173,7 +173,9 @@ def test_a_ratio_is_told_from_its_larger_side() -> None:
     assert sentence(small) == f"{faster}; the article has 2.0 (TJ-3 ↗ contradicted in size only)."
     assert re.search(r"TJ-3 .* PHP ÷ Node\.js 5\.95 \[5\.41–6\.55\]  2\.0$", said(made.run([small])), re.M)
     least = made.ratio("L", 0.5, 2.0, bound="at least 2 times", bounds=(2.0,))
-    assert "as fast as Node.js; claimed: at most 0.5 times (L " in sentence(least)
+    assert "as fast as Node.js; claimed: Node.js at least 2 times (L " in sentence(least)
+    more = made.ratio("L", 1.5, 2.0, bound="at least 2 times", bounds=(2.0,))
+    assert "as fast as PHP; claimed: at least 2 times (L " in sentence(more)
 
 
 def test_an_order_names_the_server_that_was_claimed_to_be_ahead() -> None:

@@ -17,7 +17,7 @@ from crumple.study.claim import Claim
 from crumple.verdict import opinions
 from crumple.verdict.effect import EXPECTED, Effect, VerdictWord
 from crumple.verdict.verdict import Verdict
-from crumple.verdict.verdict_sentences import capital, ends, number, value_ends
+from crumple.verdict.verdict_sentences import capital, ends, value_ends
 
 # How far a measured 0 lies from what was claimed, as a logarithm: as far as a factor of a thousand, which is
 # farther than any ratio that was measured.
@@ -166,12 +166,8 @@ def larger_side(effect: Effect) -> Effect:
 
 
 def turned(effect: Effect) -> Effect:
-    """Return a comparison of the second server with the first."""
+    """Return a comparison of the second server with the first, without the bound in words."""
     assert effect.ratio is not None
-    # The one bound in words that a ratio has is a least one.
-    bound = (
-        f"at most {number(1 / effect.bounds[0])} times" if effect.bound and effect.bounds else effect.bound
-    )
     return replace(
         effect,
         of=effect.to,
@@ -180,7 +176,7 @@ def turned(effect: Effect) -> Effect:
         published=effect.published and 1 / effect.published,
         expected=effect.expected and 1 / effect.expected,
         bounds=tuple(1 / bound if bound else math.inf for bound in effect.bounds),
-        bound=bound,
+        bound="",
     )
 
 
@@ -203,8 +199,10 @@ def claims_more(claim: Claim, effect: Effect) -> bool:
 def _ratio(claim: Claim, effect: Effect, names: Mapping[str, str], whose: str) -> str:
     shown = larger_side(effect)
     said = _ratio_clause(claim, shown, names[shown.of], names[shown.to])
-    if shown.bound:
-        return f"{said}; claimed: {shown.bound}"
+    if effect.bound:
+        # A bound is told as it was claimed: from its larger side, whatever was measured.
+        whose_bound = "" if shown is effect else f"{names[effect.of]} "
+        return f"{said}; claimed: {whose_bound}{effect.bound}"
     size = shown.published or shown.expected
     if size is None:
         holds = effect.answer is VerdictWord.SUPPORTED
