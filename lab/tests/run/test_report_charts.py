@@ -11,9 +11,9 @@ from typing import Any
 import documents
 import pytest
 import synthetic_run
-from crumple.drawing import svg, theme
+from crumple.drawing import numerals, svg, theme
 from crumple.drawing.plot import Band, Graph, Line, Picture, RowChart, RowPoint, Segment, Whisker
-from crumple.record import disturbance
+from crumple.record import disturbance, histogram
 from crumple.record.disturbance import Disturbance
 from crumple.record.figures import Figures
 from crumple.run.report import bars, curves, run_charts
@@ -209,6 +209,20 @@ def test_a_curve_leaves_out_spoilt_quantiles() -> None:
 def test_few_samples_give_a_short_curve() -> None:
     few = with_histograms(first(), response_time=synthetic_run.histogram(200, 1e6, 0.3))
     assert points(few)[-1][0] == pytest.approx(20)  # 95 %, the deepest that 200 samples carry
+
+
+def test_a_chart_says_the_median_of_a_start_that_it_draws() -> None:
+    start = first()
+    row = replace(shared().servers[0], starts=(start,))
+    record = start.trial.record
+    assert record is not None
+    median_ns = histogram.decoded(record.histograms.response_time).quantile_ns(0.5)
+    assert curves.MEDIAN in {1 - 1 / x for x, _ in points(start)}
+    drawn = curves.response_time(replace(shared(), servers=(row,)))
+    assert drawn is not None and drawn.says.endswith(f" {numerals.duration(median_ns)}")
+    few = with_histograms(start, response_time=synthetic_run.histogram(15, 1e6, 0.3))
+    drawn = curves.response_time(replace(shared(), servers=(replace(row, starts=(few,)),)))
+    assert drawn is not None and drawn.says.endswith(" has too few answers")
 
 
 @pytest.mark.parametrize("draw", [curves.response_time, curves.over_time])

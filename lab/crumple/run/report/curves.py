@@ -31,8 +31,10 @@ BAND = (5, 50, 95)
 MEDIAN = 0.5
 # Curves reach to a percentile of 99.9 at most: one in ten to the third is beyond it.
 _DEPTH = 3
-# The places of a curve's points: a panel is so narrow that more of them make the same line.
-_PLACES = [round(float(x), 3) for x in np.geomspace(1.05, 10.0**_DEPTH, 28)]
+# Where the median is on the axis of percentiles.
+_AT_MEDIAN = 1 / (1 - MEDIAN)
+# The places of a curve's points, and of its median: a panel is so narrow that more make the same line.
+_PLACES = sorted({_AT_MEDIAN, *(round(float(x), 3) for x in np.geomspace(1.05, 10.0**_DEPTH, 28))})
 # With fewer answers in an interval of the throughput, chance moves it by more than a third.
 ANSWERS_MIN = 10
 # A panel has room for this many intervals: a line with more points would look the same.
@@ -120,7 +122,8 @@ def _named(rows: Sequence[ServerView]) -> list[tuple[ServerView, str]]:
 
 
 def _in_words(line: Sequence[XY]) -> str:
-    return numerals.duration(next((ns for x, ns in line if x >= 2), line[-1][1]))
+    median_ns = dict(line).get(_AT_MEDIAN)
+    return "has too few answers" if median_ns is None else numerals.duration(median_ns)
 
 
 def _middle(lines: Sequence[Sequence[XY]]) -> Sequence[XY]:
