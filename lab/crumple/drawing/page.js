@@ -13,7 +13,7 @@ const UNITS = {
   bytes: [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 1024], ["B", 1]],
   ns: [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]],
 };
-const SIZES = new Map(Object.values(UNITS).flat());
+const SIZES = new Map([...Object.values(UNITS).flat(), ["min", 6e10], ["h", 3.6e12], ["k", 1e3], ["M", 1e6], ["G", 1e9]]);
 
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 const put = (element, attributes) => {
@@ -77,7 +77,7 @@ function marks(svg) {
     const of = (...names) => parseFloat(names.map((name) => at.getAttribute(name)).find(Boolean) ?? 0);
     const left = of("x1", "cx", "x");
     const top = of("y1", "cy", "y");
-    const names = y ? [] : all(":scope > text:not([x])", mark.closest("g"));
+    const names = y ? [] : all(":scope > text:not([x])", mark.closest("g") ?? mark);
     found.push({
       name: names.map((each) => each.textContent).join(" "),
       from: valueAt(x, left / 100),
@@ -196,8 +196,10 @@ function csv(figure) {
       rows.push([panelOf(svg), name, ...cells(x, from, to), ...cells(y, low, high), says]);
     }
   }
-  // A spreadsheet computes what begins with one of these signs, and a server may have chosen the name.
-  const cell = (value = "") => `"${`${value}`.replace(/^(?=[=+@\t\r]|-\D)/, "'").replaceAll('"', '""')}"`;
+  // A spreadsheet computes what begins with one of these signs, unless it is a number, and a server may have
+  // chosen the name.
+  const sign = /^(?=\s*[-=+@＝＋－＠])/;
+  const cell = (value = "") => `"${(isNaN(value) ? value.replace(sign, "'") : `${value}`).replaceAll('"', '""')}"`;
   return rows.map((row) => `${row.map(cell)}\r\n`).join("");
 }
 
@@ -221,8 +223,10 @@ const restoring = [];
 
 // A number with its unit becomes one to sort by, as 2 s is more than 9 ms. Other text has none.
 function sortable(text) {
-  const [, number, unit] = text.match(/^(?:at \w+ )?[<>≥≤~ ]*([-−]?[\d,.]*\d)\s*([a-zµA-Z]*)/) ?? [];
-  return number && number.replaceAll(",", "").replace("−", "-") * (SIZES.get(unit) ?? 1);
+  const [, number, unit, more, less] = text.match(
+    /^(?:(?:at \w+|below|above)\s)?[<>≥≤~\s]*([-−]?[\d,.]*\d)\s*([a-zµA-Z]*)(?:\s(\d+)\s(min|s)\b)?/) ?? [];
+  const size = (each) => SIZES.get(each) ?? 1;
+  return number && number.replaceAll(",", "").replace("−", "-") * size(unit) + (more ?? 0) * size(less);
 }
 
 function arrange(table, name) {

@@ -79,8 +79,8 @@ def _is_carried(image: Token) -> bool:
 
 
 _HERE = Path(__file__).parent
-# The one script of a page, without its comments.
-SCRIPT = re.sub(r"^ *//.*\n", "", (_HERE / "page.js").read_text(encoding="utf-8"), flags=re.M)
+# The one script of a page, without its comments and indents.
+SCRIPT = re.sub(r"^ *(//.*\n)?", "", (_HERE / "page.js").read_text(encoding="utf-8"), flags=re.M)
 _HASH = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
 # A page contains all that it needs: nothing is fetched, and nothing runs but its script, which the browser
 # knows by its hash, whatever a study or a server wrote.

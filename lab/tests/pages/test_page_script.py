@@ -16,7 +16,7 @@ from crumple.drawing.chart import Chart
 from crumple.drawing.plot import ChartRow, RowChart, RowPoint, Segment, picture
 from crumple.drawing.report_parts import Charts, Column, Report, Section, Table
 from crumple.drawing.scale import AxisScale, count_axis
-from opened_pages import NAMED, Window
+from opened_pages import NAMED, Window, listening
 from opened_pages import window as window
 from playwright.sync_api import Page
 
@@ -24,6 +24,8 @@ pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
 # The most bytes of the script in a page.
 MOST_BYTES = 12 * 1024
+# How long a chart may take to be saved, in ms: a busy machine takes a fraction of it.
+SAVES_MS = 10_000
 UNITS_NS = {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}
 
 
@@ -270,6 +272,56 @@ def test_rows_of_a_chart_are_saved_with_their_names_and_none_is_computed(
         ("a, b", "0", "40", "40 /s"),
         ("a, b", "35", "35", "35 /s in block 1"),
     ]
+
+
+@pytest.mark.parametrize("kind", made_pages.KINDS)
+def test_every_button_that_saves_does_so(window: Window, folder: Path, kind: str) -> None:
+    page = window.opened(written(folder, kind))
+    page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    buttons = page.locator("figure button[aria-label^=Save]")
+    assert buttons.count() == 3 * page.locator("figure.chart:has(svg[data-x])").count()
+    errors, requests = list[str](), list[str]()
+    with listening(page, requests, errors):
+        for button in buttons.all():
+            with page.expect_download(timeout=SAVES_MS) as found:
+                button.press("Enter")
+            content = Path(found.value.path()).read_bytes()
+            assert content and (b"\r\n" in content[:-2] or button.text_content() != "CSV")
+    assert errors == []
+
+
+@pytest.mark.parametrize("said", ["-2+3+cmd|' /C calc'!A0", " =1+1", "\n=1", "\t@x", "+a", "＝1"])
+def test_no_cell_of_a_saved_chart_is_computed(window: Window, folder: Path, said: str) -> None:
+    drawn = RowChart(count_axis(AxisScale(-10, 10)), [ChartRow("a", [RowPoint(-5, said)])])
+    chart = Chart[None]("speed", "Throughput", "", lambda _: picture(drawn, "says"))
+    page = window.opened(made(folder, Charts(lambda: [chart.of(None)])))
+    with page.expect_download() as found:
+        page.get_by_label("Save Throughput as CSV").press("Enter")
+    with Path(found.value.path()).open(encoding="utf-8", newline="") as file:
+        (row,) = csv.DictReader(file)
+    # A number is no formula, also a negative one.
+    assert row["says"].startswith("'") and row["x"] == "-5"
+
+
+def test_what_is_below_a_number_and_what_has_two_units_is_sorted_as_a_number(
+    window: Window, folder: Path
+) -> None:
+    for given in (
+        ["below 0.01\u202f%", "0.5\u202f%", "50\u202f%", "above 99.99\u202f%"],
+        [
+            "900\u202fms",
+            "45\u202fs",
+            "1\u202fmin 30\u202fs",
+            "2\u202fmin",
+            "1\u202fh",
+            "1\u202fh 12\u202fmin",
+        ],
+        ["900", "1,000", "12.5k", "13k", "3.4M"],
+    ):
+        cells = [*reversed(given), *["–"] * 21]
+        page = window.opened(made(folder, table(("Value", cells))))
+        page.locator("thead button").first.press("Enter")
+        assert first_cells(page)[: len(given)] == given
 
 
 @pytest.mark.parametrize("way", ["1280", "no script"])
