@@ -23,7 +23,7 @@ from crumple.drawing.report_parts import (
 from crumple.results.listing import INTERRUPTED
 from crumple.site import site_words
 from crumple.site.series import Course, FigureShift, Series
-from crumple.site.series_report import FALSE_ALARMS
+from crumple.site.series_report import DEPENDS, FALSE_ALARMS
 from crumple.site.site_entry import SiteEntry
 from crumple.words import circumstances
 
@@ -102,12 +102,15 @@ def _sure(every: Sequence[Series]) -> Words:
     if not tested:
         return sure("open", "open", "each question has too few results to tell a shift from chance.")
     word = "probable" if shifts(every) else "nothing found"
+    depends = any(series.depends for series in every)
     few = len(every) - len(tested)
     rest = (
         f" {numerals.count(few, 'question')} of {len(every)} {'has' if few == 1 else 'have'} too few results."
         if few
         else ""
     )
+    if depends:
+        return sure("open", "open", f"{DEPENDS} {FALSE_ALARMS}{rest}")
     return sure(word, "good" if shifts(every) else "open", f"{FALSE_ALARMS}{rest}")
 
 

@@ -15,6 +15,10 @@ from crumple.stats import estimate, shifts
 from crumple.stats.interval import SEVERAL, Interval
 from crumple.verdict import comparison
 
+# In which share of series with independent results they are said to depend on each other: larger than usual,
+# because missing it calls a shift probable that is not.
+DEPENDENCE_ERROR = 0.1
+
 
 @dataclass(frozen=True)
 class Stretch:
@@ -31,20 +35,17 @@ class FigureShift:
 
     place: int
     """That of the first result after it."""
-    ratio: Interval
-    """After ÷ before."""
+    ratio: float
+    """After ÷ before. Without an interval, since the place was chosen because the values differ there."""
     is_better: bool
     before: Interval
     """The level before it, and after it."""
     after: Interval
 
     @property
-    def factor(self) -> Interval:
+    def factor(self) -> float:
         """The ratio from its larger side, since one below 1 is hard to read."""
-        if self.ratio.estimate >= 1:
-            return self.ratio
-        high = 1 / self.ratio.low if self.ratio.low > 0 else math.inf
-        return replace(self.ratio, estimate=1 / self.ratio.estimate, low=1 / self.ratio.high, high=high)
+        return max(self.ratio, 1 / self.ratio)
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,8 @@ class Series:
     """Results that asked the same, the earliest first."""
 
     entries: tuple[SiteEntry, ...]
+    questions: int = 1
+    """How many series of the site are tested: they share the error."""
 
     @property
     def question(self) -> str:
@@ -107,11 +110,11 @@ class Series:
 
     @property
     def error(self) -> float:
-        """The share of series without change in which a figure is said to shift, for each figure and machine.
+        """How probable it is that a figure of a machine is said to shift though nothing changed.
 
-        All of them share the error of the series.
+        All figures, machines and questions share the error of the site.
         """
-        return shifts.ERROR / max(1, len(self._tested))
+        return shifts.ERROR / max(1, len(self._tested)) / self.questions
 
     @property
     def results_needed(self) -> int | None:
@@ -127,6 +130,12 @@ class Series:
     def is_enough(self) -> bool:
         """Whether a shift could be found."""
         return self.results_needed is not None and self.results_most >= self.results_needed
+
+    @cached_property
+    def depends(self) -> bool:
+        """Whether a figure that shifts depends on the result before: then shifts by chance are many."""
+        shifted = [course for course in self.courses if course.shifts]
+        return any(_dependence(course) <= DEPENDENCE_ERROR / len(shifted) for course in shifted)
 
     @cached_property
     def courses(self) -> tuple[Course, ...]:
@@ -162,10 +171,8 @@ class Series:
         for places in (places for tested, places in self._tested if tested == key):
             mine = self._stretches(figures, places)
             for before, after in itertools.pairwise(mine):
-                ratio = estimate.of_two_samples(
-                    *([figures[place].value for place in each.places] for each in (after, before))
-                ).interval()
-                is_better = (ratio.estimate > 1) == (first.better == "higher")
+                ratio = after.level.estimate / before.level.estimate
+                is_better = (ratio > 1) == (first.better == "higher")
                 found.append(FigureShift(after.places[0], ratio, is_better, before.level, after.level))
             stretches += mine
         return Course(
@@ -182,6 +189,12 @@ class Series:
         ]
 
 
+def _dependence(course: Course) -> float:
+    return shifts.dependence(
+        [[math.log(course.figures[place].value) for place in each.places] for each in course.stretches]
+    )
+
+
 def series_of(entries: Sequence[SiteEntry]) -> list[Series]:
     """Return the series of all entries that can be read, the one with the latest result first."""
     groups: dict[str, list[SiteEntry]] = {}
@@ -189,4 +202,7 @@ def series_of(entries: Sequence[SiteEntry]) -> list[Series]:
         if entry.question:
             groups.setdefault(entry.question, []).append(entry)
     latest_last = sorted(groups.values(), key=lambda group: group[-1].row.began)
-    return [Series(tuple(group)) for group in reversed(latest_last)]
+    found = [Series(tuple(group)) for group in reversed(latest_last)]
+    # With fewer results than this no shift is looked for.
+    questions = sum(series.results_most >= 2 * SEVERAL for series in found)
+    return [replace(series, questions=max(1, questions)) for series in found]

@@ -38,9 +38,11 @@ SAID_MAX = 3
 # Page → its address, seen from the folder of a series.
 UP = "../"
 FALSE_ALARMS = (
-    f"Of series in which nothing changed, at most {shifts.ERROR:.0%} show a shift, all their figures "
-    "together, as long as one result does not depend on the one before."
+    f"If nothing changed, at most {shifts.ERROR:.0%} of sites show a shift at one look, all questions and "
+    "figures together, as long as one result does not depend on the one before; repeated looks find more."
 ).replace("%", " %")
+
+DEPENDS = "Results are like those before them, so a shift may be chance."
 
 
 def report(series: Series, pairs: Sequence[Pair]) -> Report:
@@ -102,6 +104,8 @@ def _latest(series: Series, course: Course) -> str:
 
 
 def _sure(series: Series) -> Words:
+    if series.depends:
+        return sure("open", "open", f"{DEPENDS} {FALSE_ALARMS}")
     if any(course.shifts for course in series.courses):
         return sure("probable", "good", FALSE_ALARMS)
     if series.is_enough:

@@ -76,27 +76,18 @@ def shift(series: Series, course: Course, found: FigureShift) -> str:
     was, now = (value(level.estimate, course.unit) for level in (found.before, found.after))
     name = f"{course.title}, {course.of}," if course.of else course.title
     began = circumstances.when(at(series.entries[found.place]).timestamp())
-    return (
-        f"{name} {rose_or_fell(found)} by a factor of {times(found.factor)} on {began}: from {was} to {now}"
-    )
+    factor = numerals.significant(found.factor)
+    return f"{name} {rose_or_fell(found)} by a factor of about {factor} on {began}: from {was} to {now}"
 
 
 def rose_or_fell(found: FigureShift) -> str:
     """Return in which direction a figure shifted."""
-    return "rose" if found.ratio.estimate > 1 else "fell"
+    return "rose" if found.ratio > 1 else "fell"
 
 
 def short(found: FigureShift) -> str:
     """Return a shift in three words."""
-    return f"{rose_or_fell(found)} {numerals.significant(found.factor.estimate)} times"
-
-
-def times(ratio: Interval) -> str:
-    """Return a factor with its interval: "1.82 (1.70–1.95)"."""
-    if not numerals.worth_showing(ratio):
-        return numerals.significant(ratio.estimate)
-    ends = numerals.ends(ratio).replace(NARROW, "")
-    return f"{numerals.estimate(ratio)} ({ends})"
+    return f"{rose_or_fell(found)} {numerals.significant(found.factor)} times"
 
 
 def too_few(series: Series) -> str:

@@ -65,6 +65,17 @@ def fewest(error: float = ERROR) -> int | None:
     return next(len(values) for values in each if _best(values, error)[1] <= error)
 
 
+def dependence(stretches: Sequence[Sequence[float]]) -> float:
+    """Return how probable values that follow each other are as alike as within these stretches by chance."""
+    parts = [np.asarray(each, dtype=np.float64) - np.mean(each) for each in stretches]
+    random, rows = np.random.default_rng(SEED), (AT_ONCE, 1)
+    seen = sum(float(part[1:] @ part[:-1]) for part in parts)
+    orders = (random.permuted(np.tile(part, rows), axis=1) for part in parts)
+    by_chance = sum(((order[:, 1:] * order[:, :-1]).sum(axis=1) for order in orders), np.zeros(AT_ONCE))
+    # Equal sums may differ by a rounding error.
+    return float(1 + (by_chance >= seen - 1e-9 * abs(seen)).sum()) / (1 + AT_ONCE)
+
+
 def _within(values: Floats, begin: int, error: float) -> list[Shift]:
     if len(values) < 2 * SEVERAL:
         return []

@@ -40,8 +40,8 @@ def test_a_figure_that_shifts_has_two_levels_and_the_ratio_between_them() -> Non
     (course,) = found.courses
     (shift,) = course.shifts
     assert shift.place == 12 and not shift.is_better
-    assert shift.ratio.low < 0.7 < shift.ratio.high < 0.75
-    assert shift.factor.low < 1 / 0.7 < shift.factor.high
+    assert 0.65 < shift.ratio < 0.75
+    assert shift.factor == 1 / shift.ratio
     assert [each.places[0] for each in course.stretches] == [0, 12]
     assert [round(each.level.estimate, -2) for each in course.stretches] == [1_000, 700]
 
@@ -98,6 +98,14 @@ def test_few_results_show_no_shift_and_say_how_many_it_takes() -> None:
     assert enough is not None and found.results_most == 6 < enough
     half = enough // 2
     assert one(made_sites.entries([*noisy(1_000, half), *noisy(300, enough - half, 2)])).courses[0].shifts
+
+
+def test_the_questions_of_a_site_share_the_error() -> None:
+    every = [
+        made_sites.entry(at, made_sites.figure(1.0), question=f"q{of}") for of in range(20) for at in range(8)
+    ]
+    few = [made_sites.entry(0, made_sites.figure(1.0), question="few")]
+    assert {each.error for each in series.series_of([*every, *few])} == {ERROR / 20}
 
 
 @pytest.mark.long

@@ -182,21 +182,12 @@ def test_what_cannot_be_read_is_listed_with_the_reason_and_stops_nothing(build: 
         assert f"{name} : " in index.text
 
 
-def test_a_run_of_another_version_is_listed_with_the_field_that_is_wrong(
-    build: Build, tmp_path: Path
-) -> None:
-    run = synthetic_run.run_file()
-    store = RunStore.create(tmp_path / "runs", run.id)
-    assert store is not None
-    run_file.write(store, run)
-    for trial in synthetic_run.trials():
-        store.add(trial)
-    file = sorted((store.folder / "trials").glob("*.json"))[0]
-    document = json.loads(file.read_text())
-    del document["record"]
-    file.write_text(json.dumps(document))
+def test_a_load_of_another_version_is_listed_with_the_field_that_is_wrong(build: Build) -> None:
+    whole = made_sites.stored_load("whole")
+    del whole["record"]["spec"]["requests"]
+    damaged("older", json.dumps(whole))
     (entry,) = build().unreadable
-    assert "record: is missing" in entry.row.damaged
+    assert "requests: is missing" in entry.row.damaged
 
 
 def test_a_load_that_fails_is_in_no_level(build: Build) -> None:
