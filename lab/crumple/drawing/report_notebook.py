@@ -89,7 +89,6 @@ def _picture(answer: Answer | None) -> Iterator[str]:
     charts = answer.picture.draw() if answer and answer.picture else []
     drawn, chart = next(((svg, each) for each in charts if (svg := each.file())), ("", None))
     if chart is not None:
-        yield f"<p><b>{_text(chart.title)}</b></p>"
         yield f'<div style="overflow-x: auto">{drawn}</div><p>{_text(chart.caption)}</p>'
 
 

@@ -101,9 +101,7 @@ def _beyond(finding: SearchFigures) -> str:
     starts = ""
     if finding.afresh and len(lowest) > 1:
         ends = f"{say.figure(lowest[0], finding.by_rate)} to {say.load(lowest[-1], finding.by_rate)}"
-        starts = (
-            f"; the server was started {finding.starts} times, and {len(lowest)} starts broke, from {ends}"
-        )
+        starts = f"; {len(lowest)} of {finding.starts} starts missed it, at {ends} and more"
     return f"beyond it misses {part}: {missed}{starts}"
 
 
