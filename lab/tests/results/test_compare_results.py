@@ -433,7 +433,7 @@ def test_a_comparison_of_versions_is_compared_with_the_last_ones_that_asked_the_
         versions(name, seed=10 * number, asked=labels[number % 2])
     versions("e", 1.4, seed=50, asked=labels[1])
     code, out, _ = call("e", "--last", "4", "--json")
-    assert json.loads(out)["before"] == "4 comparisons up to d"
+    assert json.loads(out)["before"] == "4 comparisons (the last: d)"
     assert code == 1 and rows(out)["throughput"]["change"] == "slower"
 
 
