@@ -41,9 +41,11 @@ function valueAt({ low, high, isLog, unit }, share) {
   return unit === "q" ? 1 - 1 / value : value;
 }
 
-// A drawing is exact to about a ten-thousandth of its axis: less than that is 0.
-function rounded(value, { high, isLog }, digits) {
-  return !isLog && Math.abs(value) < high / 1e4 ? 0 : +value.toPrecision(digits);
+// A drawing is exact to about a four-thousandth of its axis: digits beyond that say nothing.
+function rounded(value, { low, high, isLog }, digits) {
+  if (isLog) return +value.toPrecision(digits);
+  const step = 10 ** Math.ceil(Math.log10((high - low) / 4e3));
+  return +(Math.round(value / step) * step).toPrecision(9);
 }
 
 function worded(value, on) {
@@ -77,13 +79,16 @@ function marks(svg) {
     const of = (...names) => parseFloat(names.map((name) => at.getAttribute(name)).find(Boolean) ?? 0);
     const left = of("x1", "cx", "x");
     const top = of("y1", "cy", "y");
+    // An arrow stands for a value beyond the axis; a stretch of the whole height has no ends on the other axis.
+    const isBeyond = mark.tagName === "text";
+    const isWhole = of("height") >= frame.getAttribute("height");
     const names = y ? [] : all(":scope > text:not([x])", mark.closest("g") ?? mark);
     found.push({
       name: names.map((each) => each.textContent).join(" "),
-      from: valueAt(x, left / 100),
-      to: valueAt(x, (of("x2") || left + of("width")) / 100),
-      low: up(top + of("height")),
-      high: up(top),
+      from: isBeyond ? NaN : valueAt(x, left / 100),
+      to: isBeyond ? NaN : valueAt(x, (of("x2") || left + of("width")) / 100),
+      low: isWhole ? NaN : up(top + of("height")),
+      high: isWhole ? NaN : up(top),
       says: title.textContent,
     });
   }
@@ -191,8 +196,9 @@ function csv(figure) {
   const rows = [["panel", "name", "x", "x_to", "x_unit", "y", "y_to", "y_unit", "says"]];
   for (const svg of all("svg[data-x]", figure)) {
     const { x, y, found } = marks(svg);
-    const cells = (on, ...values) => [...values.map((value) => on && rounded(value, on, 4)), on?.unit];
     for (const { name, from, to, low, high, says } of found) {
+      const cell = (on, value) => (on && !isNaN(value) ? rounded(value, on, says ? 3 : 4) : "");
+      const cells = (on, ...values) => [...values.map((value) => cell(on, value)), on?.unit];
       rows.push([panelOf(svg), name, ...cells(x, from, to), ...cells(y, low, high), says]);
     }
   }

@@ -13,9 +13,9 @@ import synthetic_load
 from crumple.drawing import page as pages
 from crumple.drawing import report_page
 from crumple.drawing.chart import Chart
-from crumple.drawing.plot import ChartRow, RowChart, RowPoint, Segment, picture
+from crumple.drawing.plot import Area, ChartRow, Graph, RowChart, RowPoint, Segment, picture
 from crumple.drawing.report_parts import Charts, Column, Report, Section, Table
-from crumple.drawing.scale import AxisScale, count_axis
+from crumple.drawing.scale import AxisScale, count_axis, seconds_axis
 from opened_pages import NAMED, Window, listening
 from opened_pages import window as window
 from playwright.sync_api import Page
@@ -272,6 +272,35 @@ def test_rows_of_a_chart_are_saved_with_their_names_and_none_is_computed(
         ("a, b", "0", "40", "40 /s"),
         ("a, b", "35", "35", "35 /s in block 1"),
     ]
+
+
+def test_saved_values_have_no_digits_that_the_drawing_lacks_and_none_for_what_lies_beyond(
+    window: Window, folder: Path
+) -> None:
+    y = count_axis(AxisScale(0, 3000))
+    marks = [
+        Area("#0072b2", left=1, right=2, low=0, high=9, title="9 answers"),
+        Area("#0072b2", left=3, right=4, title="the knee"),
+    ]
+    row = ChartRow("a", [RowPoint(700, "700 /s"), RowPoint(0.05, "0.05 /s")])
+    graph, rowed = Graph(seconds_axis(10), y, marks), RowChart(count_axis(AxisScale(0, 1)), [row])
+    charts = [
+        Chart[None]("histogram", "Histogram", "", lambda _: picture(graph, "says")),
+        Chart[None]("speed", "Speed", "", lambda _: picture(rowed, "says")),
+    ]
+    page = window.opened(made(folder, Charts(lambda: [chart.of(None) for chart in charts])))
+    rows = {}
+    for chart in charts:
+        with page.expect_download() as found:
+            page.get_by_label(f"Save {chart.title} as CSV").press("Enter")
+        for saved in csv.DictReader(Path(found.value.path()).read_text(encoding="utf-8").splitlines()):
+            rows[saved["says"]] = [saved[name] for name in ("x", "x_to", "y", "y_to")]
+    assert rows == {
+        "9 answers": ["1", "2", "0", "9"],
+        "the knee": ["3", "4", "", ""],
+        "700 /s": ["", "", "", ""],
+        "0.05 /s": ["0.05", "0.05", "", ""],
+    }
 
 
 @pytest.mark.parametrize("kind", made_pages.KINDS)
