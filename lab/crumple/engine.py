@@ -14,7 +14,7 @@ import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -277,4 +277,6 @@ def _end(process: subprocess.Popen[str]) -> None:
             process.wait()
     for pipe in (process.stdin, process.stderr):
         if pipe:
-            pipe.close()
+            # What was not yet written to an engine that has ended is not needed any more.
+            with suppress(BrokenPipeError):
+                pipe.close()
