@@ -70,7 +70,8 @@ def test_control_characters_in_a_study_are_escaped(call: Call, kind: str, tmp_pa
     made = synthetic_run.run_file()
     claims = tuple(claim.model_copy(update={"text": f"claim {EVIL}"}) for claim in made.study.claims)
     prose = made.study.prose.model_copy(update={"did": f"did {EVIL}"})
-    study = made.study.model_copy(update={"title": f"title {EVIL}", "claims": claims, "prose": prose})
+    named = {"title": f"title {EVIL}", "question": f"title {EVIL}"}
+    study = made.study.model_copy(update={**named, "claims": claims, "prose": prose})
     run_file.write(RunStore(tmp_path / "a"), made.model_copy(update={"study": study}))
     code, out, err = call("report", str(tmp_path / "a"), "--format", kind)
     said = (tmp_path / "a" / "report.html").read_text() if kind == "html" else out
