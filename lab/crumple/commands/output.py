@@ -157,7 +157,7 @@ def save_page(file: Path, report: Report, document: Mapping[str, Any]) -> None:
 
     Raises CrumpleError.
     """
-    # Imported here because charts take a second to import, and only a page has them.
+    # Imported here because its templates take a tenth of a second, and belong to an extra.
     from crumple.drawing import report_page
 
     save(file, report_page.html(report, document))

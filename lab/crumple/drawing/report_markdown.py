@@ -140,8 +140,8 @@ def _part(part: Any) -> Iterator[str]:
         case Table():
             yield _table(part)
             yield _below(part)
-        case Charts(draw=draw):
-            for chart in draw():
+        case Charts(charts=charts):
+            for chart in charts:
                 if chart.draw() is None:
                     continue
                 yield f"### {escaped(chart.title)}"

@@ -86,7 +86,7 @@ def _cell(tag: str, column: Column, words: Words) -> str:
 
 
 def _picture(answer: Answer | None) -> Iterator[str]:
-    charts = answer.picture.draw() if answer and answer.picture else []
+    charts = answer.picture.charts if answer and answer.picture else []
     drawn, chart = next(((svg, each) for each in charts if (svg := each.file())), ("", None))
     if chart is not None:
         yield f'<div style="overflow-x: auto">{drawn}</div><p>{_text(chart.caption)}</p>'

@@ -222,8 +222,8 @@ class Table:
 class Charts:
     """Charts of a page."""
 
-    draw: Callable[[], Sequence[chart.BoundChart]]
-    """Is called where they are drawn, since their library takes a second to import."""
+    charts: Sequence[chart.BoundChart]
+    """What each shows is computed where it is drawn."""
 
 
 @dataclass(frozen=True)

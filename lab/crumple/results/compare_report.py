@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Literal, cast
+from typing import Literal, cast
 
 from crumple.documents.parts_of_documents import IntervalData, finite
 from crumple.drawing import numerals
@@ -25,15 +24,12 @@ from crumple.drawing.report_parts import (
     on_terminal,
     phrase,
 )
-from crumple.results import compare_answer
+from crumple.results import compare_answer, compare_charts
 from crumple.results.comparing import ResultComparison
 from crumple.results.printed_documents import ChangedVerdict, ComparedKind, CompareDocument, DifferenceData
 from crumple.run.report.run_sentences import difference as change
 from crumple.verdict import comparison, verdict_sentences
 from crumple.verdict.comparison import ChangeWord, Comparison, Difference
-
-if TYPE_CHECKING:
-    from crumple.drawing.chart import BoundChart
 
 # What the experiment of a place is called where there is none.
 UNNAMED = ("load", "find", "versus")
@@ -164,7 +160,7 @@ def report(compared: ResultComparison) -> Report:
     why = compare_answer.why_undecided(compared)
     own = [each for each in found.differences if not why or each.reason not in why]
     notes = [*reasons(own), *verdicts(compared)]
-    charts, is_many = Charts(partial(_charts, compared)), len(compared.quantiles) > 1
+    charts, is_many = Charts(compare_charts.charts(compared)), len(compared.quantiles) > 1
     return Report(
         verb="compare",
         title=compare_answer.title(compared),
@@ -209,10 +205,3 @@ def _table(compared: ResultComparison) -> Table:
     ]
     change = Column("change", [*map(change_of, every)], whole=True)
     return Table([*columns, change], is_named=False, left_out_first=LEFT_OUT_FIRST)
-
-
-def _charts(compared: ResultComparison) -> list["BoundChart"]:
-    # Imported here because charts take a second to import, and only the page has them.
-    from crumple.results import compare_charts
-
-    return compare_charts.charts(compared)

@@ -44,7 +44,7 @@ def report(document: Mapping[str, Any], where: str) -> Report:
 
 def html(document: Mapping[str, Any], where: str) -> str:
     """Return the page of the document. Raises NotStored, also if a page shows more than the document has."""
-    # Imported here because charts take a second to import, and only a page has them.
+    # Imported here because its templates take a tenth of a second, and belong to an extra.
     from crumple.drawing import report_page
 
     drawn, found = restored.of(document, SHOWN, where)

@@ -1,10 +1,9 @@
 """The first page of a site: what has changed, all results with lists to choose from, and all series. Pure."""
 
 from collections.abc import Iterable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING
 
 from crumple.drawing import numerals
+from crumple.drawing.chart import BoundChart
 from crumple.drawing.report_parts import (
     Answer,
     Charts,
@@ -21,14 +20,11 @@ from crumple.drawing.report_parts import (
     sure,
 )
 from crumple.results.listing import INTERRUPTED
-from crumple.site import site_words
+from crumple.site import series_charts, site_words
 from crumple.site.series import Course, FigureShift, Series
 from crumple.site.series_report import DEPENDS, FALSE_ALARMS
 from crumple.site.site_entry import SiteEntry
 from crumple.words import circumstances
-
-if TYPE_CHECKING:
-    from crumple.drawing.chart import BoundChart
 
 # The most shifts that the answer names: with the sentence before them it has three.
 SAID_MAX = 2
@@ -46,7 +42,7 @@ def report(entries: Sequence[SiteEntry], every: Sequence[Series], made_by: str) 
             asked="What was measured, and has anything changed?",
             found=_found(readable, every),
             sure=_sure(every),
-            picture=Charts(partial(_picture, every)) if every else None,
+            picture=Charts(_picture(every)) if every else None,
         ),
         circumstances=[*_machines(readable), made_by],
         sections=[
@@ -58,11 +54,8 @@ def report(entries: Sequence[SiteEntry], every: Sequence[Series], made_by: str) 
     )
 
 
-def _picture(every: Sequence[Series]) -> Sequence["BoundChart"]:
+def _picture(every: Sequence[Series]) -> list[BoundChart]:
     """Return the chart of the figure that shifted last; without a shift, that of the longest series."""
-    # Imported here because charts take long to import, and only a page has them.
-    from crumple.site import series_charts
-
     found = shifts(every)
     if found:
         series, course, _ = found[0]

@@ -1,8 +1,6 @@
 """The page of a series: whether anything has changed, each figure result after result, and the results."""
 
 from collections.abc import Sequence
-from functools import partial
-from typing import TYPE_CHECKING
 
 from crumple.drawing import numerals
 from crumple.drawing.report_parts import (
@@ -21,15 +19,12 @@ from crumple.drawing.report_parts import (
     join,
     sure,
 )
-from crumple.site import site_words
+from crumple.site import series_charts, site_words
 from crumple.site.pairs import LATEST, Pair
 from crumple.site.series import Course, Series
 from crumple.site.site_entry import SiteEntry
 from crumple.stats import shifts
 from crumple.words import circumstances
-
-if TYPE_CHECKING:
-    from crumple.drawing.chart import BoundChart
 
 # The most figures that have a column each in the table of results.
 COLUMNS_MAX = 5
@@ -57,7 +52,7 @@ def report(series: Series, pairs: Sequence[Pair]) -> Report:
             subjects=[series.asked],
             found=found(series),
             sure=_sure(series),
-            picture=Charts(partial(_charts, series, slice(0, 1))) if series.courses else None,
+            picture=Charts(series_charts.charts(series)[:1]) if series.courses else None,
         ),
         circumstances=[
             numerals.count(len(entries), "result"),
@@ -113,21 +108,15 @@ def _sure(series: Series) -> Words:
     return sure("open", "open", f"{site_words.too_few(series)}.")
 
 
-def _charts(series: Series, wanted: slice) -> Sequence["BoundChart"]:
-    # Imported here because charts take long to import, and only a page has them.
-    from crumple.site import series_charts
-
-    return series_charts.charts(series)[wanted]
-
-
 def _others(series: Series) -> list[Part]:
     """Return the charts of the other figures; those without a shift are folded where they are many."""
     number, shifted = len(series.courses), sum(bool(course.shifts) for course in series.courses)
+    every = series_charts.charts(series)
     if number <= COLUMNS_MAX:
-        return [Charts(partial(_charts, series, slice(1, None)))] if number > 1 else []
+        return [Charts(every[1:])] if number > 1 else []
     first = max(1, shifted)
-    open_, folded = (Charts(partial(_charts, series, part)) for part in (slice(1, first), slice(first, None)))
-    return [open_, Fold(f"{numerals.count(number - first, 'figure')} without a shift", [folded])]
+    title = f"{numerals.count(number - first, 'figure')} without a shift"
+    return [Charts(every[1:first]), Fold(title, [Charts(every[first:])])]
 
 
 def _table(series: Series, pairs: Sequence[Pair]) -> Table:

@@ -79,7 +79,7 @@ def _entries(
 
 
 def _read(stored: StoredEntry, digest: str) -> SiteEntry:
-    # Imported here because it takes a second, and most results of a site are known.
+    # Imported here because it takes a third of a second, and most results of a site are known.
     from crumple.site import site_reading
 
     return site_reading.entry_of(stored, digest)

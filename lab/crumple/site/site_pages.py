@@ -1,6 +1,6 @@
 """All pages of a site: what each is drawn of, by which a page that would be the same is not drawn again.
 
-What draws is imported where it draws: it takes a second, and most pages of a site have not changed.
+What draws is imported where it draws: it takes a third of a second, and most pages have not changed.
 """
 
 import hashlib

@@ -42,7 +42,7 @@ def charts(report: Report) -> Iterator[BoundChart]:
 def _charts(parts: Iterable[Part]) -> Iterator[BoundChart]:
     for part in parts:
         if isinstance(part, Charts):
-            yield from part.draw()
+            yield from part.charts
         elif isinstance(part, Fold | Only):
             yield from _charts(part.parts)
         elif isinstance(part, Table):

@@ -262,7 +262,7 @@ def test_rows_of_a_chart_are_saved_with_their_names_and_none_is_computed(
         count_axis(AxisScale(0, 100)), [ChartRow('=HYPERLINK("x")', marks, "40"), ChartRow("a, b", marks)]
     )
     chart = Chart[None]("speed", "Throughput", "", lambda _: picture(drawn, "says"))
-    page = window.opened(made(folder, Charts(lambda: [chart.of(None)])))
+    page = window.opened(made(folder, Charts([chart.of(None)])))
     with page.expect_download() as found:
         page.get_by_label("Save Throughput as CSV").press("Enter")
     rows = list(csv.DictReader(Path(found.value.path()).read_text(encoding="utf-8").splitlines()))
@@ -288,7 +288,7 @@ def test_saved_values_have_no_digits_that_the_drawing_lacks_and_none_for_what_li
         Chart[None]("histogram", "Histogram", "", lambda _: picture(graph, "says")),
         Chart[None]("speed", "Speed", "", lambda _: picture(rowed, "says")),
     ]
-    page = window.opened(made(folder, Charts(lambda: [chart.of(None) for chart in charts])))
+    page = window.opened(made(folder, Charts([chart.of(None) for chart in charts])))
     rows = {}
     for chart in charts:
         with page.expect_download() as found:
@@ -323,7 +323,7 @@ def test_every_button_that_saves_does_so(window: Window, folder: Path, kind: str
 def test_no_cell_of_a_saved_chart_is_computed(window: Window, folder: Path, said: str) -> None:
     drawn = RowChart(count_axis(AxisScale(-10, 10)), [ChartRow("a", [RowPoint(-5, said)])])
     chart = Chart[None]("speed", "Throughput", "", lambda _: picture(drawn, "says"))
-    page = window.opened(made(folder, Charts(lambda: [chart.of(None)])))
+    page = window.opened(made(folder, Charts([chart.of(None)])))
     with page.expect_download() as found:
         page.get_by_label("Save Throughput as CSV").press("Enter")
     with Path(found.value.path()).open(encoding="utf-8", newline="") as file:

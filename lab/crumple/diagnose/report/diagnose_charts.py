@@ -55,7 +55,5 @@ GAINS_ABOUT = (
     "computed from what was measured. Between the ends of a bar lie requests that take even times and those "
     "whose times vary at random, and the causes that are left."
 )
-CHARTS = (
-    Chart("time-by-stages", "Where the time goes", time_rows.ABOUT, time_by_stages),
-    Chart("gains", "What 10 % more of each part would give", GAINS_ABOUT, gains),
-)
+TIME_BY_STAGES = Chart("time-by-stages", "Where the time goes", time_rows.ABOUT, time_by_stages)
+GAINS = Chart("gains", "What 10 % more of each part would give", GAINS_ABOUT, gains)

@@ -1,11 +1,10 @@
 """The document of a diagnosis, made of what it came to, and its report. Pure."""
 
-from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from crumple.contract import TrialRecord
 from crumple.diagnose.diagnosis import Diagnosis
-from crumple.diagnose.report import diagnose_answer, limit_rows, tenths
+from crumple.diagnose.report import diagnose_answer, diagnose_charts, limit_rows, tenths
 from crumple.diagnose.report import diagnose_sentences as say
 from crumple.diagnose.report.diagnose_document import (
     DiagnoseDocument,
@@ -38,10 +37,6 @@ from crumple.limit import first_line, what_if
 from crumple.limit.finding import CAUSES
 from crumple.observation import connection_memory, parallelism, who_waits
 from crumple.words import masked
-
-if TYPE_CHECKING:
-    from crumple.drawing.chart import BoundChart
-
 
 # The version of this kind of document.
 VERSION: Literal[1] = 1
@@ -134,7 +129,7 @@ def report(document: DiagnoseDocument) -> Report:
             again(document.command),
         ],
         engine_version=document.engine_version,
-        answer=diagnose_answer.of(diagnosis, _chart(diagnosis, "time-by-stages")),
+        answer=diagnose_answer.of(diagnosis, Charts([diagnose_charts.TIME_BY_STAGES.of(diagnosis)])),
         circumstances=[*document.circumstances, *say.circumstances(diagnosis)],
         first_line=document.line,
         has_contents=True,
@@ -153,19 +148,10 @@ def _page_sections(diagnosis: Diagnosis) -> list[Section]:
     }
     folds = [Fold(title, [Facts(said)]) for title, said in rows.items() if said]
     if tenths.of(diagnosis.facts, diagnosis.said):
-        folds.insert(0, Fold("What 10 % more of each part would give", [_chart(diagnosis, "gains")]))
+        folds.insert(
+            0, Fold("What 10 % more of each part would give", [Charts([diagnose_charts.GAINS.of(diagnosis)])])
+        )
     return [
         Section([Only(FILES, [crosses])], "What is ruled out", "ruled-out"),
         Section([Only(FILES, folds)], "More", "more"),
     ]
-
-
-def _chart(diagnosis: Diagnosis, name: str) -> Charts:
-    return Charts(partial(_charts, diagnosis, name))
-
-
-def _charts(diagnosis: Diagnosis, name: str) -> list["BoundChart"]:
-    # Imported here because charts take a second to import, and only the page has them.
-    from crumple.diagnose.report.diagnose_charts import CHARTS
-
-    return [chart.of(diagnosis) for chart in CHARTS if chart.name == name]

@@ -89,7 +89,6 @@ LEVELS_BY_START = Chart(
     "levels-by-start", "Levels by start", "A mark for each level at its load.", levels_by_start
 )
 TIME_BY_LEVEL = Chart("time-by-level", "Where the time goes", time_rows.ABOUT, time_by_level)
-CHARTS = (RESPONSE_OVER_LOAD, LEVELS_BY_START, TIME_BY_LEVEL)
 
 
 def _across(finding: SearchFigures, marks: Sequence[ChartPoint]) -> ChartAxis:

@@ -164,7 +164,7 @@ def _warnings(finding: SearchFigures) -> Iterator[Part]:
 
 
 def _charts(finding: SearchFigures, chart: Chart[SearchFigures]) -> Charts:
-    return Charts(lambda: [chart.of(finding)])
+    return Charts([chart.of(finding)])
 
 
 def _not_known(finding: SearchFigures) -> list[tuple[str, str]]:

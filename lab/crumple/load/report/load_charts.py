@@ -204,7 +204,6 @@ OTHERS = (
         half=True,
     ),
 )
-CHARTS = (TIME_BY_STAGES, RESPONSE_TIME, REQUESTS, *OTHERS)
 
 
 def _one(name: str, colour: str, course: Course) -> list[Line]:

@@ -107,7 +107,7 @@ def report(load: LoadDocument) -> Report:
 
 
 def _charts(load: LoadDocument, *charts: Chart[LoadDocument]) -> Charts:
-    return Charts(lambda: [chart.of(load) for chart in charts])
+    return Charts([chart.of(load) for chart in charts])
 
 
 def notes(load: LoadDocument, unexpected_max: int = UNEXPECTED_MAX, *, brief: bool = False) -> Iterator[Note]:

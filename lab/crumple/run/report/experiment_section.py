@@ -2,8 +2,6 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING
 
 from crumple.drawing import numerals
 from crumple.drawing.report_parts import (
@@ -27,6 +25,7 @@ from crumple.drawing.report_parts import (
 from crumple.run.report import (
     chosen_charts,
     claims_table,
+    run_charts,
     run_sentences,
     run_tables,
     server_names,
@@ -35,9 +34,6 @@ from crumple.run.report import (
 )
 from crumple.run.report.view import ExperimentView, RunView, ServerView
 from crumple.verdict.verdict_sentences import capital, enumerate_parts
-
-if TYPE_CHECKING:
-    from crumple.drawing.chart import BoundChart
 
 # A screen of at least 100 columns has all columns of the table of servers.
 WIDE = 100
@@ -114,11 +110,11 @@ def _in_full(view: RunView, at: int) -> Iterator[Part]:
     explained = {
         kind for earlier in view.experiments[:at] for each in chosen_charts.of(earlier) for kind in each
     }
-    yield Charts(partial(_charts, shown, first, explained))
+    yield _charts(shown, first, explained)
     yield _table_in_full(shown)
     folded: list[Part] = [
         _setup(shown),
-        Charts(partial(_charts, shown, others, explained)),
+        _charts(shown, others, explained),
         *_limits(shown),
         *_noise(shown),
     ]
@@ -161,16 +157,15 @@ def _noise(shown: ExperimentView) -> Iterator[Part]:
     yield Paragraph(join(Span(run_sentences.identity(shown), form="code")))
 
 
-def _charts(shown: ExperimentView, names: Sequence[str], explained: Collection[str]) -> list["BoundChart"]:
+def _charts(shown: ExperimentView, names: Sequence[str], explained: Collection[str]) -> Charts:
     """Return charts of an experiment; each kind has its caption only where it comes first."""
-    # Imported here because charts take a moment to import, and a terminal has none.
-    from crumple.run.report import run_charts
-
-    return [
-        (replace(kind, caption="") if kind.name in explained else kind).of(shown, of=shown.name)
-        for kind in run_charts.of_experiment(shown)
-        if kind.name in names
-    ]
+    return Charts(
+        [
+            (replace(kind, caption="") if kind.name in explained else kind).of(shown, of=shown.name)
+            for kind in run_charts.of_experiment(shown)
+            if kind.name in names
+        ]
+    )
 
 
 def _table_in_full(shown: ExperimentView) -> Table:

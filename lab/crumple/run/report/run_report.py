@@ -50,7 +50,7 @@ def text(view: RunView, width: int | None = None, styled: bool | None = None) ->
 
 def html(view: RunView) -> str:
     """Return the whole page of one run."""
-    # Imported here because charts take a second to import, and only pages have them.
+    # Imported here because its templates take a tenth of a second, which only pages need.
     from crumple.drawing import report_page
     from crumple.run.report import report_document
 

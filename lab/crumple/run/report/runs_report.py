@@ -59,7 +59,7 @@ def text(views: Sequence[RunView], width: int | None = None, styled: bool | None
 
 def html(views: Sequence[RunView], links: Mapping[str, str]) -> str:
     """Return the page. `links`: run id → its report, relative to the page."""
-    # Imported here because charts take a second to import, and only pages have them.
+    # Imported here because its templates take a tenth of a second, which only pages need.
     from crumple.drawing import report_page
 
     return report_page.html(report(views, links))

@@ -72,20 +72,13 @@ def quantiles(result: VersusFigures) -> Picture | None:
     return quantile_lines.lines(found, colours)
 
 
-CHARTS = (
-    Chart(
-        "ratios",
-        "Better or worse, and by which factor",
-        f"Each version beside {FIRST}.",
-        ratios,
-    ),
-    Chart(
-        "quantiles",
-        "Quantiles of the response times",
-        "At the same rate, the answers of all blocks that count together. Both axes are logarithmic; a line "
-        "ends where its samples no longer carry the percentile.",
-        quantiles,
-    ),
+RATIOS = Chart("ratios", "Better or worse, and by which factor", f"Each version beside {FIRST}.", ratios)
+QUANTILES = Chart(
+    "quantiles",
+    "Quantiles of the response times",
+    "At the same rate, the answers of all blocks that count together. Both axes are logarithmic; a line "
+    "ends where its samples no longer carry the percentile.",
+    quantiles,
 )
 
 

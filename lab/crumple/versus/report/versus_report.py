@@ -1,8 +1,7 @@
 """The document of a comparison of versions, made of what it came to, and its report. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from crumple.documents.result import head
 from crumple.drawing import numerals
@@ -32,15 +31,12 @@ from crumple.drawing.report_parts import (
 from crumple.gate.condition import for_page
 from crumple.versus.lengths import Loads
 from crumple.versus.letters import FIRST
-from crumple.versus.report import versus_answer, versus_notes
+from crumple.versus.report import versus_answer, versus_charts, versus_notes
 from crumple.versus.report import versus_sentences as say
 from crumple.versus.report.versus_document import LooksData, RatioData, TurnData, VersionData, VersusDocument
 from crumple.versus.report.versus_figures import VersusFigures
 from crumple.versus.standing import LikenessWord
 from crumple.versus.versus_course import VersionComparison
-
-if TYPE_CHECKING:
-    from crumple.drawing.chart import BoundChart
 
 # The version of this kind of document.
 VERSION: Literal[1] = 1
@@ -139,7 +135,7 @@ def report(document: VersusDocument) -> Report:
         head=[for_page(document.fail_if), on_page(*_said("caution", versus_notes.cautions(result)))],
         sections=[*_tables(result), *_done(result), again(document.command)],
         engine_version=document.engine_version,
-        answer=versus_answer.of(result, _chart(result, "ratios")),
+        answer=versus_answer.of(result, Charts([versus_charts.RATIOS.of(result)])),
         circumstances=[*document.circumstances, *say.circumstances(result)],
         has_contents=True,
     )
@@ -158,7 +154,7 @@ def _done(result: VersusFigures) -> list[Section]:
     facts, further, remarks = say.facts(result), versus_notes.further(result), versus_notes.remarks(result)
     folds = [
         Fold("How it was compared", [Facts(facts), Paragraph(say.READING, "note"), *_said("note", remarks)]),
-        Fold("Quantiles of the response times", [_chart(result, "quantiles")]),
+        Fold("Quantiles of the response times", [Charts([versus_charts.QUANTILES.of(result)])]),
     ]
     if further:
         folds.append(
@@ -175,17 +171,6 @@ def _done(result: VersusFigures) -> list[Section]:
 
 def _said(role: Role, sentences: Sequence[str]) -> list[Paragraph]:
     return [Paragraph(said, role) for said in sentences]
-
-
-def _chart(result: VersusFigures, name: str) -> Charts:
-    return Charts(partial(_charts, result, name))
-
-
-def _charts(result: VersusFigures, name: str) -> list["BoundChart"]:
-    # Imported here because charts take a second to import, and only the page has them.
-    from crumple.versus.report.versus_charts import CHARTS
-
-    return [chart.of(result) for chart in CHARTS if chart.name == name]
 
 
 def _table(result: VersusFigures, letter: str) -> Table:
