@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from crumple.drawing import numerals, terminal
+from crumple.drawing import numerals
 
 # An axis ends this factor beyond the highest value, so that a mark there is drawn whole.
 HEAD_ROOM = 1.08
@@ -39,12 +39,6 @@ class AxisScale:
         """Return whether a value lies between the ends, but for rounding."""
         low, high = self.low - ROUNDING * abs(self.low), self.high + ROUNDING * abs(self.high)
         return low <= value <= high
-
-    def value(self, share: float) -> float:
-        """Return the value that lies at a share of the axis."""
-        if self.log:
-            return float(self.low * (self.high / self.low) ** share)
-        return self.low + (self.high - self.low) * share
 
 
 @dataclass(frozen=True)
@@ -85,6 +79,15 @@ def times(low: float, high: float) -> AxisScale:
     return AxisScale(below[-1] if below else low / BESIDE, above[0] if above else high * BESIDE, log=True)
 
 
+def round_between(low: float, high: float) -> list[float]:
+    """Powers of ten from `low` to `high` (above 0), if there are three; else 1, 2 and 5 times them."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    tens = [10.0**power for power in powers if low <= 10.0**power <= high]
+    if len(tens) > 2:
+        return tens
+    return [step * 10.0**power for power in powers for step in _ROUND if low <= step * 10.0**power <= high]
+
+
 def round_ticks(low: float, high: float, most: int) -> list[float]:
     """Return round numbers between two ends, at most `most` of them."""
     if not high > low:
@@ -102,7 +105,7 @@ def count_axis(scale: AxisScale, title: str = "", most: int = 5) -> ChartAxis:
 
 def time_axis(scale: AxisScale, title: str = "", most: int = 5) -> ChartAxis:
     """Return an axis of times in ns, each tick with its own unit."""
-    ticks = terminal.round_between(max(scale.low, LEAST_NS), scale.high) if scale.log else []
+    ticks = round_between(max(scale.low, LEAST_NS), scale.high) if scale.log else []
     if len(ticks) < 2:
         ticks = round_ticks(scale.low, scale.high, most)
     return ChartAxis(scale, [AxisTick(at, duration(at)) for at in ticks], title, "ns")

@@ -14,7 +14,6 @@ import re
 import shutil
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -23,6 +22,7 @@ from rich.text import Text
 
 from crumple import streams
 from crumple.drawing import numerals
+from crumple.drawing.scale import AxisScale
 
 
 def shown(text: str) -> str:
@@ -171,25 +171,8 @@ _ROUND = (1.0, 2.0, 5.0)
 _NEARLY = 1e-9
 
 
-@dataclass(frozen=True)
-class Axis:
-    """An axis from `low` to `high`, which must differ, and be above 0 if it is `logarithmic`."""
-
-    low: float
-    high: float
-    logarithmic: bool = False
-
-    def place(self, value: float) -> float:
-        """The place of `value`: 0 at `low`, 1 at `high`; values beyond them are placed at that end."""
-        low, at, high = (self._scaled(bound) for bound in (self.low, value, self.high))
-        return min(1.0, max(0.0, (at - low) / (high - low)))
-
-    def _scaled(self, value: float) -> float:
-        return math.log(max(value, self.low)) if self.logarithmic else value
-
-
 def lines(
-    drawn: Sequence[Sequence[Point]], across: Axis, up: Axis, columns: int, rows: int
+    drawn: Sequence[Sequence[Point]], across: AxisScale, up: AxisScale, columns: int, rows: int
 ) -> list[list[Cell]]:
     """Draw each line through its points, broken at None; a cell that two lines cross belongs to the later."""
     bits = [[0] * columns for _ in range(rows)]
@@ -215,25 +198,16 @@ def blocks(counts: Sequence[int], rows: int) -> list[str]:
 
 
 def ruler(
-    marks: Iterable[tuple[str, float]], across: Axis, columns: int, between: str = " ", apart: int = 1
+    marks: Iterable[tuple[str, float]], across: AxisScale, columns: int, between: str = " ", apart: int = 1
 ) -> str:
     """A line with each word centred at its value; one within `apart` of an earlier one is left out."""
     line = [between] * columns
     for word, value in marks:
-        start = round(across.place(value) * (columns - 1)) - len(word) // 2
+        start = round(across.share(value) * (columns - 1)) - len(word) // 2
         start = min(max(0, start), columns - len(word))
         if all(cell == between for cell in line[max(0, start - apart) : start + len(word) + apart]):
             line[start : start + len(word)] = word
     return "".join(line)
-
-
-def round_between(low: float, high: float) -> list[float]:
-    """Powers of ten from `low` to `high` (above 0), if there are three; else 1, 2 and 5 times them."""
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    tens = [10.0**power for power in powers if low <= 10.0**power <= high]
-    if len(tens) > 2:
-        return tens
-    return [step * 10.0**power for power in powers for step in _ROUND if low <= step * 10.0**power <= high]
 
 
 def rounded_up(value: float, steps: Sequence[float] = _ROUND) -> float:
@@ -250,13 +224,15 @@ def rounded_down(value: float) -> float:
     )
 
 
-def _dots(points: Sequence[Point], across: Axis, up: Axis, wide: int, high: int) -> Iterator[tuple[int, int]]:
+def _dots(
+    points: Sequence[Point], across: AxisScale, up: AxisScale, wide: int, high: int
+) -> Iterator[tuple[int, int]]:
     before: tuple[int, int] | None = None
     for at, value in points:
         if value is None:
             before = None
             continue
-        here = (round(across.place(at) * (wide - 1)), round((1 - up.place(value)) * (high - 1)))
+        here = (round(across.share(at) * (wide - 1)), round((1 - up.share(value)) * (high - 1)))
         yield from _stroke(before or here, here)
         before = here
 

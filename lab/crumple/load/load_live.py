@@ -18,7 +18,8 @@ from rich.text import Text
 
 from crumple import contract
 from crumple.drawing import numerals, terminal
-from crumple.drawing.terminal import Axis, Cell, Terminal
+from crumple.drawing.scale import AxisScale
+from crumple.drawing.terminal import Cell, Terminal
 from crumple.load.report import load_sentences as say
 from crumple.record import failures
 
@@ -159,13 +160,13 @@ class LoadView:
     def _is_expected(self, status: int) -> bool:
         return any(failures.is_expected(status, request.expect) for request in self._spec.requests)
 
-    def _span(self, now: contract.ProgressLine) -> Axis:
+    def _span(self, now: contract.ProgressLine) -> AxisScale:
         """The time axis: from the first instant to the expected end, or the last minutes of a long load."""
         whole_s = now.at_s + (self._left_s(now) or 0.0)
         if whole_s <= WINDOW_S:
-            return Axis(0.0, max(whole_s, 1.0))
+            return AxisScale(0.0, max(whole_s, 1.0))
         ends_s = max(now.at_s, WINDOW_S)
-        return Axis(ends_s - WINDOW_S, ends_s)
+        return AxisScale(ends_s - WINDOW_S, ends_s)
 
     def _bar(self, now: contract.ProgressLine, columns: int) -> Table:
         left_s = self._left_s(now)
@@ -183,32 +184,32 @@ class LoadView:
         row.add_row(now.phase, bar, words)
         return row
 
-    def _throughput(self, across: Axis, columns: int) -> list[Text]:
+    def _throughput(self, across: AxisScale, columns: int) -> list[Text]:
         points = [(past.at_s, past.throughput_per_s) for past in self._past]
         most = terminal.rounded_up(max(1.0, *(speed for _, speed in points)), _STEPS)
-        up = Axis(0.0, most)
+        up = AxisScale(0.0, most)
         cells = terminal.lines([points], across, up, columns - _LABEL_COLUMNS, _PLOT_ROWS)
         return _framed(cells, f"{numerals.significant(most)} /s", "0 /s", (_THROUGHPUT,))
 
-    def _response_times(self, across: Axis, columns: int) -> list[Text]:
+    def _response_times(self, across: AxisScale, columns: int) -> list[Text]:
         p99 = [(past.at_s, past.p99_ns) for past in self._past]
         p50 = [(past.at_s, past.p50_ns) for past in self._past]
         known = [max(1, ns) for _, ns in (*p99, *p50) if ns is not None]
         if not known:
             return [Text(f"{'':>{_LABEL_COLUMNS - 2}} │", style="dim") for _ in range(_PLOT_ROWS)]
         low = terminal.rounded_down(min(known))
-        up = Axis(low, max(terminal.rounded_up(max(known)), 2 * low), logarithmic=True)
+        up = AxisScale(low, max(terminal.rounded_up(max(known)), 2 * low), log=True)
         cells = terminal.lines([p99, p50], across, up, columns - _LABEL_COLUMNS, _PLOT_ROWS)
         top, bottom = (_spaced(numerals.duration(end)) for end in (up.high, up.low))
         return _framed(cells, top, bottom, (_P99, _P50))
 
-    def _ruler(self, across: Axis, columns: int) -> Text:
+    def _ruler(self, across: AxisScale, columns: int) -> Text:
         """The time axis with its ends; the visible part of the warm-up is dotted."""
         wide = columns - _LABEL_COLUMNS
         stop = self._spec.warm_up.stop if self._spec.warm_up else None
         seen_s = max((past.at_s for past in self._past if past.phase == "warm-up"), default=0.0)
         warm_up_s = stop.duration_s if stop and stop.kind == "duration" else seen_s
-        dotted = round(across.place(warm_up_s) * wide)
+        dotted = round(across.share(warm_up_s) * wide)
         begins, ends = numerals.clock(across.low), numerals.clock(across.high)
         line = "┄" * dotted + "─" * (wide - dotted)
         middle = line[len(begins) + 1 : wide - len(ends) - 1]

@@ -11,10 +11,10 @@ def labels(axis: ChartAxis) -> list[str]:
 
 
 @pytest.mark.parametrize("log", [False, True])
-def test_a_share_and_its_value_belong_together(log: bool):
+def test_the_middle_of_an_axis_is_half_way_by_its_scale(log: bool):
     drawn = AxisScale(2.0, 200.0, log)
     assert [drawn.share(2.0), drawn.share(200.0)] == [0.0, 1.0]
-    assert drawn.value(drawn.share(20.0)) == pytest.approx(20.0)
+    assert drawn.share(20.0 if log else 101.0) == pytest.approx(0.5)
 
 
 def test_a_value_beyond_an_end_is_set_to_it():

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from crumple.drawing import numerals, report_text, terminal
-from crumple.drawing.terminal import Axis
+from crumple.drawing import numerals, report_text, scale, terminal
+from crumple.drawing.scale import AxisScale
 from crumple.find.report import find_sentences as say
 from crumple.find.report.find_figures import LOGARITHMIC_FROM, ChartPoint, SearchFigures
 from crumple.find.report.level_sentences import OUTCOMES
@@ -32,10 +32,10 @@ def plot(finding: SearchFigures, columns: int) -> list[Text]:
     grid: list[list[tuple[str, str]]] = [[(" ", "")] * wide for _ in range(ROWS)]
 
     def column(load: float) -> int:
-        return round(across.place(load) * (wide - 1))
+        return round(across.share(load) * (wide - 1))
 
     def row(ns: float) -> int:
-        return round((1 - up.place(ns)) * (ROWS - 1))
+        return round((1 - up.share(ns)) * (ROWS - 1))
 
     point = finding.found.point
     if point is not None:
@@ -60,26 +60,26 @@ def _in_sight(finding: SearchFigures) -> list[ChartPoint]:
     return [mark for mark in marks if point is None or mark.level.load * FARTHEST_FACTOR >= point.estimate]
 
 
-def _across(finding: SearchFigures, marks: Sequence[ChartPoint]) -> Axis:
+def _across(finding: SearchFigures, marks: Sequence[ChartPoint]) -> AxisScale:
     loads = [mark.level.load for mark in marks]
     point = finding.found.point
     if point is not None:
         loads += [point.low, point.high]
     low, high = min(loads), max(loads)
     if high <= low:
-        return Axis(low / 2, high * 2, logarithmic=True)
-    return Axis(low, high, logarithmic=high > LOGARITHMIC_FROM * low)
+        return AxisScale(low / 2, high * 2, log=True)
+    return AxisScale(low, high, log=high > LOGARITHMIC_FROM * low)
 
 
-def _up(finding: SearchFigures, marks: Sequence[ChartPoint]) -> Axis:
+def _up(finding: SearchFigures, marks: Sequence[ChartPoint]) -> AxisScale:
     times = [ns for mark in marks for ns in (mark.time_ns, mark.p50_ns) if ns]
     times += [finding.time_limit_ns] if finding.time_limit_ns else []
     low = terminal.rounded_down(min(times))
-    return Axis(low, max(terminal.rounded_up(max(times)), 2 * low), logarithmic=True)
+    return AxisScale(low, max(terminal.rounded_up(max(times)), 2 * low), log=True)
 
 
-def _framed(grid: list[list[tuple[str, str]]], up: Axis) -> list[Text]:
-    labels = {round((1 - up.place(ns)) * (ROWS - 1)): ns for ns in terminal.round_between(up.low, up.high)}
+def _framed(grid: list[list[tuple[str, str]]], up: AxisScale) -> list[Text]:
+    labels = {round((1 - up.share(ns)) * (ROWS - 1)): ns for ns in scale.round_between(up.low, up.high)}
     lines = []
     for number, cells in enumerate(grid):
         label = numerals.duration(labels[number]) if number in labels else ""
@@ -90,7 +90,7 @@ def _framed(grid: list[list[tuple[str, str]]], up: Axis) -> list[Text]:
     return lines
 
 
-def _ruler(finding: SearchFigures, across: Axis, wide: int) -> list[Text]:
+def _ruler(finding: SearchFigures, across: AxisScale, wide: int) -> list[Text]:
     """The lowest and the highest load shown, and between them the breaking point."""
     point = finding.found.point
     loads = [*([point.estimate] if point else []), across.high, across.low]

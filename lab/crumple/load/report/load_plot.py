@@ -4,7 +4,8 @@ import math
 
 from rich.text import Text
 
-from crumple.drawing import numerals, terminal
+from crumple.drawing import numerals, scale, terminal
+from crumple.drawing.scale import AxisScale
 from crumple.load.report import load_figures
 from crumple.load.report import load_sentences as say
 from crumple.load.report.load_document import LoadDocument
@@ -28,8 +29,8 @@ def plot(load: LoadDocument, columns: int) -> list[Text]:
         for block, edge_ns in zip(row, edges_ns, strict=False):
             line.append(block, style=TAIL if edge_ns >= tail_ns else BODY)
         lines.append(line)
-    axis = terminal.Axis(edges_ns[0], edges_ns[-1], logarithmic=True)
+    axis = AxisScale(edges_ns[0], edges_ns[-1], log=True)
     marks = [(say.quantile(q), known[q]) for q in (0.5, 0.99, 0.999, 0.9) if known.get(q)]
-    ticks = [(numerals.duration(ns), ns) for ns in terminal.round_between(edges_ns[0], edges_ns[-1])]
+    ticks = [(numerals.duration(ns), ns) for ns in scale.round_between(edges_ns[0], edges_ns[-1])]
     below = (terminal.ruler(marks, axis, columns, "─"), terminal.ruler(ticks, axis, columns))
     return [*lines, *(Text(line, style="dim") for line in below)]
