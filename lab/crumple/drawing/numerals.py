@@ -5,6 +5,7 @@ Text only, no markup. `NARROW` separates number and unit; the terminal replaces 
 
 import math
 import re
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -101,6 +102,16 @@ def share(part: float | None) -> str:
     if 0.995 <= part < 1:
         return f"above 99.99{NARROW}%" if part >= 0.99995 else f"{part * 100:.4g}{NARROW}%"
     return f"{significant(part * 100, 2)}{NARROW}%"
+
+
+# The unit of a metric → how a value in it is worded.
+IN_WORDS: Mapping[str, Callable[[float], str]] = {
+    "requests/s": rate,
+    "ns": duration,
+    "µs": lambda value: duration(1e3 * value),
+    "bytes": size,
+    "share": share,
+}
 
 
 def probability(value: float) -> str:

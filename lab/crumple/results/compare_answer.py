@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
@@ -20,14 +20,6 @@ SHORT = {
     "response_p90": "p90",
     "response_p99": "p99",
     points.METRIC: "breaking point",
-}
-# How values of these units are shown, as tables of loads show them.
-SHOWN: dict[str, Callable[[float], str]] = {
-    "requests/s": numerals.rate,
-    "ns": numerals.duration,
-    "µs": lambda number: numerals.duration(1e3 * number),
-    "bytes": numerals.size,
-    "share": numerals.share,
 }
 # A sentence names this many figures; more are counted.
 NAMED_MAX = 4
@@ -126,7 +118,8 @@ def value(compared: ResultComparison, each: Difference, number: float | None) ->
         by_rate = all(search.by_rate for side in compared.searches for search in side)
         return numerals.rate(number) if by_rate else numerals.count(round(number), "connection")
     unit = METRICS[each.metric].unit
-    return SHOWN[unit](number) if unit in SHOWN else verdict_sentences.amount(number, unit)
+    worded = numerals.IN_WORDS.get(unit)
+    return worded(number) if worded else verdict_sentences.amount(number, unit)
 
 
 def _factor(ratio: Interval) -> str:

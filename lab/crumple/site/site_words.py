@@ -46,22 +46,13 @@ def heading(course: Course) -> str:
 
 def value(amount: float, unit: str) -> str:
     """Return an amount in the unit that suits it."""
-    match unit:
-        case "ns":
-            return numerals.duration(amount)
-        case "µs":
-            return numerals.duration(amount * 1e3)
-        case "requests/s":
-            return numerals.rate(amount)
-        case _:
-            return f"{numerals.significant(amount)}{NARROW}{unit}".strip()
+    worded = numerals.IN_WORDS.get(unit)
+    return worded(amount) if worded else f"{numerals.significant(amount)}{NARROW}{unit}".strip()
 
 
 def figure(found: SiteFigure) -> str:
     """Return a figure with its interval, if it has one."""
-    if found.low is None or found.high is None:
-        return value(found.value, found.unit)
-    return with_ends(Interval(found.value, found.low, found.high, 0.95, 0), found.unit)
+    return with_ends(found.interval, found.unit) if found.interval else value(found.value, found.unit)
 
 
 def with_ends(found: Interval, unit: str) -> str:

@@ -78,14 +78,8 @@ def _experiment(experiment: ExperimentData) -> Iterator[Part]:
 
 
 def _figure(server: ServerData, metric: str) -> str:
-    found, unit = server.summaries.get(metric), METRICS[metric].unit
+    found = server.summaries.get(metric)
     if found is None:
         return numerals.ABSENT
-    value = found.estimate
-    said = {
-        "ns": numerals.duration(value),
-        "µs": numerals.duration(value * 1e3),
-        "bytes": numerals.size(value),
-        "requests/s": numerals.rate(value),
-    }[unit]
+    said = numerals.IN_WORDS[METRICS[metric].unit](found.estimate)
     return f"{found.limit} {said}" if found.limit else said
