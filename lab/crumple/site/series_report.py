@@ -153,14 +153,17 @@ def _cell(course: Course, place: int) -> Words:
 
 def _compared(pairs: Sequence[Pair], place: int) -> Words:
     """Return links to the comparisons of a result with those before it."""
-    mine = {pair.label: pair for pair in pairs if pair.after == place and is_usual(pair)}
-    spans = [Span(label, link=f"{UP}{pair.file}") for label, pair in mine.items()]
+    spans = [Span(label, link=link) for label, link in comparisons(pairs, place).items()]
     return join(*_listed(spans)) if spans else numerals.ABSENT
 
 
-def is_usual(pair: Pair) -> bool:
-    """Whether a pair is linked at its later result, and not only among the latest."""
-    return len(pair.before) > 1 or pair.before in ((0,), (pair.after - 1,))
+def comparisons(pairs: Sequence[Pair], place: int) -> dict[str, str]:
+    """Return what a result is compared with → the address; not what is only compared among the latest."""
+    return {
+        pair.label: f"{UP}{pair.file}"
+        for pair in pairs
+        if pair.after == place and (len(pair.before) > 1 or pair.before in ((0,), (place - 1,)))
+    }
 
 
 def _any_two(series: Series, pairs: Sequence[Pair]) -> list[Part]:

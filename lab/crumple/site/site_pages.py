@@ -139,5 +139,5 @@ def _links(series: Series, made: Sequence[Pair], place: int) -> list[Span]:
         links.append(Span("The one before", link=f"{UP}{entries[place - 1].file}"))
     if place + 1 < len(entries):
         links.append(Span("The one after", link=f"{UP}{entries[place + 1].file}"))
-    seen = {pair.label: pair for pair in made if pair.after == place and series_report.is_usual(pair)}
-    return links + [Span(f"Compared with {label}", link=f"{UP}{pair.file}") for label, pair in seen.items()]
+    compared = series_report.comparisons(made, place)
+    return links + [Span(f"Compared with {label}", link=link) for label, link in compared.items()]

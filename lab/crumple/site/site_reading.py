@@ -24,7 +24,7 @@ from crumple.run import run_file
 from crumple.run.report.view import view
 from crumple.run.store import RunStore
 from crumple.site import site_names
-from crumple.site.site_entry import SiteEntry, SiteFigure
+from crumple.site.site_entry import Better, SiteEntry, SiteFigure
 from crumple.stats.interval import Interval
 from crumple.verdict import comparison, sides
 from crumple.versus.report.versus_document import VersusDocument
@@ -115,14 +115,7 @@ def _of_load(load: LoadDocument) -> Iterator[SiteFigure]:
 
 def _of_search(point: Interval | None, by: str) -> Iterator[SiteFigure]:
     if point is not None:
-        yield SiteFigure(
-            title="Breaking point",
-            unit=UNITS[by],
-            better="higher",
-            value=point.estimate,
-            low=_low(point),
-            high=_high(point),
-        )
+        yield _with_interval("Breaking point", UNITS[by], "higher", point)
 
 
 def _of_versus(found: VersusFigures) -> Iterator[SiteFigure]:
@@ -132,38 +125,26 @@ def _of_versus(found: VersusFigures) -> Iterator[SiteFigure]:
             if ratio.interval is None or ratio.interval.estimate <= 0:
                 continue
             metric = METRICS[versus_side.METRICS[ratio.figure]]
-            yield SiteFigure(
-                title=metric.title, of=of, unit="", better=metric.better, value=ratio.interval.estimate,
-                low=_low(ratio.interval), high=_high(ratio.interval),
-            )  # fmt: skip
+            yield _with_interval(metric.title, "", metric.better, ratio.interval, of)
 
 
-def _of_run(store: RunStore, name: str) -> dict[str, Any]:
+def _of_run(store: RunStore, run_id: str) -> dict[str, Any]:
     # Imported here because it takes time, and a site may have no run.
     from crumple.run.report import report_document
     from crumple.stats import estimate
 
     run = run_file.read(store)
-    side = sides.side(report_document.document(view(run, store.trials())).model_dump(mode="json"), name)
+    side = sides.side(report_document.document(view(run, store.trials())).model_dump(mode="json"), run_id)
     found = []
     for (experiment, server, twin), values in side.values.items():
-        for metric in comparison.JUDGED:
-            each = values.get(metric, ())
+        for name in comparison.JUDGED:
+            each, metric = values.get(name, ()), METRICS[name]
             if not twin and each and min(each) > 0:
-                mean = estimate.geometric_mean(each)
-                found.append(
-                    SiteFigure(
-                        title=METRICS[metric].title, of=f"{server} in {experiment}",
-                        unit=METRICS[metric].unit, better=METRICS[metric].better,
-                        value=mean.estimate, low=_low(mean), high=_high(mean),
-                    )
-                )  # fmt: skip
+                mean, of = estimate.geometric_mean(each), f"{server} in {experiment}"
+                found.append(_with_interval(metric.title, metric.unit, metric.better, mean, of))
     return {"servers": tuple(run.servers), "figures": tuple(found)}
 
 
-def _low(found: Interval) -> float | None:
-    return found.low if numerals.worth_showing(found) else None
-
-
-def _high(found: Interval) -> float | None:
-    return found.high if numerals.worth_showing(found) else None
+def _with_interval(title: str, unit: str, better: Better, found: Interval, of: str = "") -> SiteFigure:
+    low, high = (found.low, found.high) if numerals.worth_showing(found) else (None, None)
+    return SiteFigure(title=title, of=of, unit=unit, better=better, value=found.estimate, low=low, high=high)
