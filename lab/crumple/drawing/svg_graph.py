@@ -44,10 +44,10 @@ def graph_body(graph: Graph) -> Body:
     below = BELOW_PX + (TITLE_PX if graph.x.title else 0)
     body = "".join(
         [
-            *_backs(graph, height),
-            *_grid(graph, height),
-            _stretched(graph, height),
-            *_fronts(graph, height),
+            *_backs(graph),
+            *_grid(graph),
+            _stretched(graph),
+            *_fronts(graph),
             *x_labels(graph.x, height + 14),
         ]
     )
@@ -63,20 +63,25 @@ def left_room(y: ChartAxis) -> float:
     return 6 + LETTER_PX * max((len(tick.label) for tick in y.ticks), default=0)
 
 
-def _backs(graph: Graph, height: float) -> Iterator[str]:
+def _y(graph: Graph, value: float) -> float:
+    """Return how far below the upper edge a value lies, in px."""
+    return graph.height_px * (1 - graph.y.scale.share(value))
+
+
+def _backs(graph: Graph) -> Iterator[str]:
     for mark in graph.marks:
         if isinstance(mark, Area):
             x = graph.x.scale.share(mark.left) if mark.left is not None else 0.0
             to = graph.x.scale.share(mark.right) if mark.right is not None else 1.0
-            low = height * (1 - graph.y.scale.share(mark.low)) if mark.low is not None else height
-            high = height * (1 - graph.y.scale.share(mark.high)) if mark.high is not None else 0.0
+            low = _y(graph, mark.low) if mark.low is not None else graph.height_px
+            high = _y(graph, mark.high) if mark.high is not None else 0.0
             yield rectangle(x, to, high, low - high, mark.colour, mark.title)
 
 
-def _grid(graph: Graph, height: float) -> Iterator[str]:
+def _grid(graph: Graph) -> Iterator[str]:
     lines, labels = [], []
     for tick in graph.y.ticks:
-        y = height * (1 - graph.y.scale.share(tick.at))
+        y = _y(graph, tick.at)
         lines.append(f'<line x2="100%" y1="{px(y)}" y2="{px(y)}"/>')
         labels.append(f'<text x="-6" y="{px(y + 4)}">{escaped(tick.label)}</text>')
     if lines:
@@ -84,13 +89,13 @@ def _grid(graph: Graph, height: float) -> Iterator[str]:
         yield f'<g fill="{theme.MUTED}" text-anchor="end">{"".join(labels)}</g>'
 
 
-def _stretched(graph: Graph, height: float) -> str:
+def _stretched(graph: Graph) -> str:
     """Return lines and bands, which cannot have shares of the width, in a drawing that is stretched."""
 
     def point(x: float, y: float) -> str:
         across = round(STRETCHED * graph.x.scale.share(x), 1)
         # Finer than what is seen, as the ruler tells the value from it.
-        return f"{across:g} {round(height * (1 - graph.y.scale.share(y)), 2):g}"
+        return f"{across:g} {round(_y(graph, y), 2):g}"
 
     def path(pieces: Iterable[Sequence[tuple[float, float]]]) -> str:
         return "".join("M" + "L".join(point(*each) for each in piece) for piece in pieces)
@@ -113,9 +118,9 @@ def _stretched(graph: Graph, height: float) -> str:
             )
     if not drawn:
         return ""
-    box = f'viewBox="0 0 {STRETCHED} {px(height)}" preserveAspectRatio="none"'
+    box = f'viewBox="0 0 {STRETCHED} {px(graph.height_px)}" preserveAspectRatio="none"'
     return (
-        f'<svg width="100%" height="{px(height)}" {box} overflow="visible" fill="none" '
+        f'<svg width="100%" height="{px(graph.height_px)}" {box} overflow="visible" fill="none" '
         f'stroke-linejoin="round">{"".join(drawn)}</svg>'
     )
 
@@ -127,38 +132,37 @@ def _pieces(line: Line, graph: Graph) -> list[list[tuple[float, float]]]:
     return [piece for piece in found if piece]
 
 
-def _fronts(graph: Graph, height: float) -> Iterator[str]:
+def _fronts(graph: Graph) -> Iterator[str]:
     for mark in graph.marks:
-        yield from _front(mark, graph, height)
+        yield from _front(mark, graph)
 
 
-def _front(mark: PlotMark, graph: Graph, height: float) -> Iterator[str]:
-    def y_of(value: float) -> float:
-        return height * (1 - graph.y.scale.share(value))
-
+def _front(mark: PlotMark, graph: Graph) -> Iterator[str]:
     match mark:
         case Steps(steps=steps):
             lines = (
                 f'<line x1="{share_of(graph.x.scale.share(step.begin))}" '
-                f'x2="{share_of(graph.x.scale.share(step.end))}" y1="{px(y_of(step.y))}" '
-                f'y2="{px(y_of(step.y))}">{title_of(step.title)}</line>'
+                f'x2="{share_of(graph.x.scale.share(step.end))}" y1="{px(_y(graph, step.y))}" '
+                f'y2="{px(_y(graph, step.y))}">{title_of(step.title)}</line>'
                 for step in steps
             )
             yield f"<g {stroke_of(mark.colour, mark.width, mark.dash)}>{''.join(lines)}</g>"
         case Guide():
-            yield from guide(mark, graph.x.scale, height, y_of(mark.y) if mark.y is not None else None)
+            yield from guide(
+                mark, graph.x.scale, graph.height_px, _y(graph, mark.y) if mark.y is not None else None
+            )
         case Dot():
             if graph.x.scale.has(mark.x):
                 at = graph.x.scale.share(mark.x)
-                yield sign_at(at, y_of(mark.y), mark.shape, mark.colour, mark.radius, mark.title)
+                yield sign_at(at, _y(graph, mark.y), mark.shape, mark.colour, mark.radius, mark.title)
         case Line():
             # A path of one point draws nothing.
             for (x, y), *more in _pieces(mark, graph):
                 if not more:
                     at = graph.x.scale.share(x)
-                    yield sign_at(at, y_of(y), "dot", mark.colour, LONE_PX, mark.name)
+                    yield sign_at(at, _y(graph, y), "dot", mark.colour, LONE_PX, mark.name)
         case Label():
-            y = y_of(mark.y)
+            y = _y(graph, mark.y)
             leader = f'<path d="M3 {px(y)}L12 {px(y + mark.shift_px)}" stroke="{mark.colour}" fill="none"/>'
             place = f'x="16" y="{px(y + mark.shift_px + 4)}"'
             words = f"<text {place}>{escaped(mark.text)}</text>"
