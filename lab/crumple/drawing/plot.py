@@ -182,7 +182,7 @@ class ChartRow:
 
 @dataclass(frozen=True)
 class RowChart:
-    """RowChart over one axis, which stands above them."""
+    """Rows over one axis, which stands above them."""
 
     x: ChartAxis
     rows: Sequence[ChartRow]

@@ -47,8 +47,6 @@ PAPER = "#fffffe"
 _ROLES = {"ink": INK, "muted": MUTED, "line": GRID, "context": CONTEXT, "shade": SHADE, "paper": PAPER}
 
 FONT = "Arial, 'Liberation Sans', Arimo, Helvetica, sans-serif"
-# In pixels: a little smaller than the text of pages.
-FONT_SIZE = 12
 
 
 def family_of(language: str) -> str:

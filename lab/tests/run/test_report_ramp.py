@@ -121,7 +121,7 @@ def test_a_quantiles_line_has_a_gap_where_the_engine_was_late() -> None:
 
 
 def test_knees_are_those_of_the_claim() -> None:
-    knees = ramp_rows.knees(kept(), ramp())
+    knees = ramp_rows.knees(kept())
     assert set(knees) == {PHP_150, PHP_256}
     (claimed,) = next(verdict for verdict in seen().verdicts if verdict.claim_id == "U-1").effects
     assert claimed.value is not None
@@ -165,7 +165,7 @@ def test_panels_share_the_axis_of_users() -> None:
 
 
 def test_knees_are_drawn_through_all_panels_and_said() -> None:
-    knees = ramp_rows.knees(kept(), ramp())
+    knees = ramp_rows.knees(kept())
     for graph in drawn():
         guides = sorted(mark.x for mark in graph.marks if isinstance(mark, Guide) and mark.x)
         assert guides == sorted(knee.estimate for knee in knees.values())

@@ -42,7 +42,7 @@ def along_the_ramp(
     panels = [panel for panel in every if panel not in chosen] if are_left_out else chosen
     if ramp is None or not panels:
         return None
-    strokes, knees = _strokes(experiment, panels), ramp_rows.knees(experiment, ramp)
+    strokes, knees = _strokes(experiment, panels), ramp_rows.knees(experiment)
     axes = [_axis(panel) for panel in panels]
     left_px = max(map(svg_graph.left_room, axes))
     right_px = LEADER_PX + svg_elements.LETTER_PX * max(len(stroke.name) for stroke in strokes.values())

@@ -110,7 +110,7 @@ def panels(experiment: ExperimentView, ramp: LoadedRamp) -> list[Panel]:
     return [panel for panel in every if panel.lines and _tells(panel, ramp)]
 
 
-def knees(experiment: ExperimentView, ramp: LoadedRamp) -> dict[str, Interval]:
+def knees(experiment: ExperimentView) -> dict[str, Interval]:
     """Return server → its knee in users, for servers of which every start that counts has one."""
     found = {row.name: _knee(row) for row in experiment.servers}
     return {server: knee for server, knee in found.items() if knee is not None}
