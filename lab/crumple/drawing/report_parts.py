@@ -102,9 +102,9 @@ class Heading:
     words: Words
 
 
-Role = Literal["text", "headline", "answer", "summary", "source", "note", "caution", "problem", "condition"]
+Role = Literal["text", "source", "note", "caution", "problem", "condition"]
 # Of these a page makes sentences: with a capital, and with a full stop if they end without one.
-SENTENCES: frozenset[Role] = frozenset(("headline", "note", "caution", "problem", "condition"))
+SENTENCES: frozenset[Role] = frozenset(("note", "caution", "problem", "condition"))
 
 
 @dataclass(frozen=True)

@@ -84,8 +84,8 @@ def test_a_terminal_gives_words_the_style_of_their_tone() -> None:
     assert "it is \x1b[1;31mbad\x1b[0m" in styled
 
 
-def test_a_page_makes_a_sentence_of_a_headline() -> None:
-    assert '<p class="question">It holds 300 /s.</p>' in page(Paragraph("it holds 300 /s", "headline"))
+def test_a_page_makes_a_sentence_of_a_note() -> None:
+    assert '<p class="note">It holds 300 /s.</p>' in page(Paragraph("it holds 300 /s", "note"))
     assert '<p class="note">Why?</p>' in page(Paragraph("why?", "note"))
 
 
