@@ -12,7 +12,6 @@ from crumple.drawing.report_parts import (
     Tone,
     Words,
     phrase,
-    plain,
     sentence,
     sure,
 )
@@ -24,24 +23,22 @@ from crumple.words import cause_sentences
 
 # The most sentences of an answer: more are not read in a minute.
 SENTENCES_MAX = 3
-# The fact of `find_sentences` that each beginning of a sentence says.
-_BEGINS = {
-    "first limit": ("Its first limit", "Nothing limits", "What limits it"),
-    "try": ("Try:",),
-    "used up": ("Where it broke",),
-}
+# Names of facts.
+Names = tuple[str, ...]
 
 
 def of(finding: SearchFigures, picture: Charts | None = None) -> Answer:
     """Return the answer."""
-    return Answer(asked(finding), [*found(finding)][:SENTENCES_MAX], how_sure(finding), picture=picture)
+    return Answer(asked(finding), [said for _, said in _told(finding)], how_sure(finding), picture=picture)
 
 
-def names(answer: Answer) -> frozenset[str]:
-    """Return the names of the facts that an answer says."""
-    said = [plain(each) for each in answer.found]
-    found = {name for name, begins in _BEGINS.items() if any(each.startswith(begins) for each in said)}
-    return frozenset({"rests on", "because", "broke first", "one start", *found})
+def names(finding: SearchFigures) -> frozenset[str]:
+    """Return the names of the facts that the answer says."""
+    return frozenset(name for names, _ in _told(finding) for name in names)
+
+
+def _told(finding: SearchFigures) -> list[tuple[Names, Words]]:
+    return [*_found(finding)][:SENTENCES_MAX]
 
 
 def asked(finding: SearchFigures) -> str:
@@ -67,14 +64,18 @@ def _kept(term: Term) -> str:
     return str(term)
 
 
-def found(finding: SearchFigures) -> Iterator[Words]:
-    """Yield up to which load it holds, what limits the server there, and what to change or ask."""
+def _found(finding: SearchFigures) -> Iterator[tuple[Names, Words]]:
+    """Yield up to which load it holds, what limits the server there, and what to change or ask.
+
+    Each with the names of the facts that it says.
+    """
     if finding.found.point is None or finding.found.lost is not None or finding.decided_nothing:
-        yield phrase(sentence(say.headline(finding)), _tone(finding), strong=True)
-        yield sentence(say.why(finding))
+        yield (), phrase(sentence(say.headline(finding)), _tone(finding), strong=True)
+        yield ("because",), sentence(say.why(finding))
     else:
         beyond = _beyond(finding)
-        yield " ".join(map(sentence, filter(None, (f"up to {_point(finding)}", beyond))))
+        names = ("rests on", "one start", *(("broke first",) if beyond else ()))
+        yield names, " ".join(map(sentence, filter(None, (f"up to {_point(finding)}", beyond))))
     yield from _limit(finding)
 
 
@@ -114,21 +115,22 @@ def first_broke(finding: SearchFigures) -> dict[int, float | None]:
     return found
 
 
-def _limit(finding: SearchFigures) -> Iterator[Words]:
+def _limit(finding: SearchFigures) -> Iterator[tuple[Names, Words]]:
     first = causes.first(finding.said)
     if first is not None:
         limit = sentence(cause_sentences.first_limit(first))
-        yield limit if first.cause == "none" else f"{limit} {sentence(cause_sentences.sure(first))}"
+        likely = "" if first.cause == "none" else f" {sentence(cause_sentences.sure(first))}"
+        yield ("first limit",), f"{limit}{likely}"
         if first.remedy:
-            yield sentence(f"try: {first.remedy}")
+            yield ("try",), sentence(f"try: {first.remedy}")
         return
     if used_up := say.exhaustion(finding):
-        yield sentence(f"where it broke, this was used up: {used_up}")
+        yield ("used up",), sentence(f"where it broke, this was used up: {used_up}")
     row = dict(cause_sentences.in_short(finding.said)).get("first limit", "")
     if why := row.removeprefix("cannot tell: "):
-        yield sentence(f"what limits it cannot be told: {why}")
+        yield ("first limit",), sentence(f"what limits it cannot be told: {why}")
     if finding.is_local and finding.found.lost is None:
-        yield f"Ask: crumple diagnose {_server(finding.asked)}"
+        yield (), f"Ask: crumple diagnose {_server(finding.asked)}"
 
 
 def _server(asked: str) -> str:

@@ -118,7 +118,8 @@ def report(document: FindDocument) -> Report:
     """Return what a search came to as a report."""
     finding = SearchFigures(document)
     answer = find_answer.of(finding, _charts(finding, find_charts.RESPONSE_OVER_LOAD))
-    facts = [row for row in say.facts(finding) if row[0] not in find_answer.names(answer)]
+    said = find_answer.names(finding)
+    facts = [row for row in say.facts(finding) if row[0] not in said]
     return Report(
         verb="find",
         title=f"{document.headline} – {document.asked}",

@@ -37,7 +37,7 @@ OBJECTIVE_MS, OBJECTIVE_SHARE = 250.0, 0.25
 def report(load: LoadDocument) -> Report:
     """Return the first look as a report."""
     answer = load_answer.of(load)
-    said = load_answer.names(answer)
+    said = load_answer.names(load)
     # A limit says what share of the time it takes, and this screen is to be short.
     said = said | {"time"} if "first limit" in said else said
     return Report(

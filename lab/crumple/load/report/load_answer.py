@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from crumple import contract
 from crumple.drawing import numerals
-from crumple.drawing.report_parts import Answer, Charts, Phrase, Words, join, phrase, plain, sentence, sure
+from crumple.drawing.report_parts import Answer, Charts, Phrase, Words, join, phrase, sentence, sure
 from crumple.limit import finding
 from crumple.load.report import load_sentences as say
 from crumple.load.report import server_sentences
@@ -20,16 +20,22 @@ SENTENCES_MAX = 3
 ENDS_MAX = 2
 
 
+# Names of facts.
+Names = tuple[str, ...]
+
+
 def of(load: LoadDocument, picture: Charts | None = None) -> Answer:
     """Return the answer."""
-    return Answer(asked(load), [*found(load)][:SENTENCES_MAX], how_sure(load), picture=picture)
+    return Answer(asked(load), [said for _, said in _told(load)], how_sure(load), picture=picture)
 
 
-def names(answer: Answer) -> frozenset[str]:
-    """Return the names of the facts that an answer says."""
-    said = [plain(each) for each in answer.found]
-    begins = {"first limit": ("Its first limit", "Nothing limits"), "try": ("Try:",)}
-    return frozenset(name for name, how in begins.items() if any(each.startswith(how) for each in said))
+def names(load: LoadDocument) -> frozenset[str]:
+    """Return the names of the facts that the answer says."""
+    return frozenset(name for names, _ in _told(load) for name in names)
+
+
+def _told(load: LoadDocument) -> list[tuple[Names, Words]]:
+    return [*_found(load)][:SENTENCES_MAX]
 
 
 def asked(load: LoadDocument) -> str:
@@ -68,20 +74,23 @@ def _long(stop: contract.StopSpec) -> str:
     return f"for {say.seconds(stop.duration_s)}"
 
 
-def found(load: LoadDocument) -> Iterator[Words]:
-    """Yield what came of it, what limits the server, and what to change, as far as it is known."""
+def _found(load: LoadDocument) -> Iterator[tuple[Names, Words]]:
+    """Yield what came of it, what limits the server, and what to change, as far as it is known.
+
+    Each with the names of the facts that it says.
+    """
     if load.lost is not None:
-        yield phrase(sentence(lost_sentences.sentence(load.lost)), "bad", strong=True)
+        yield (), phrase(sentence(lost_sentences.sentence(load.lost)), "bad", strong=True)
         if load.throughput_per_s:
-            yield join("Before that: ", *_figures(load))
+            yield (), join("Before that: ", *_figures(load))
         return
     if overload := server_sentences.overload(load):
-        yield phrase(sentence(overload), "bad", strong=True)
+        yield (), phrase(sentence(overload), "bad", strong=True)
     if not load.outcomes.ok:
         nothing = load.validity.problems[0] if load.validity.problems else say.losses(load)
-        yield phrase(sentence(nothing), "bad", strong=True)
+        yield (), phrase(sentence(nothing), "bad", strong=True)
         return
-    yield join(*_figures(load))
+    yield (), join(*_figures(load))
     yield from _limit(load)
 
 
@@ -113,15 +122,16 @@ def _failed(load: LoadDocument) -> Words:
     return phrase(sentence(said), "bad" if load.is_lossy else "doubtful", strong=True)
 
 
-def _limit(load: LoadDocument) -> Iterator[Words]:
+def _limit(load: LoadDocument) -> Iterator[tuple[Names, Words]]:
     first = finding.first(load.findings)
     if first is None:
         return
     mean_s = load.stages.measured_ns / 1e9 if isinstance(load.stages, Budget) else None
     limit = sentence(cause_sentences.first_limit(first, mean_s))
-    yield limit if first.cause == "none" else f"{limit} {sentence(cause_sentences.sure(first))}"
+    likely = "" if first.cause == "none" else f" {sentence(cause_sentences.sure(first))}"
+    yield ("first limit",), f"{limit}{likely}"
     if first.remedy:
-        yield sentence(f"try: {first.remedy}")
+        yield ("try",), sentence(f"try: {first.remedy}")
 
 
 def how_sure(load: LoadDocument) -> Phrase:

@@ -92,7 +92,7 @@ def report(load: LoadDocument) -> Report:
                 [on_terminal(*_times(load)), on_page(*_all_times(load))], heading="Figures", name="times"
             ),
             Section([Plot(partial(load_plot.plot, load))]),
-            _facts(load, load_answer.names(answer)),
+            _facts(load, load_answer.names(load)),
             _requests(load),
             _over_time(load, *([load_charts.RESPONSE_TIME] if by_time else [])),
             _steps(load),
