@@ -41,8 +41,8 @@ def element(document: Mapping[str, Any]) -> str:
     """Return, as HTML, what a page says of its document, and the document itself unless it is too large."""
     # In ASCII, as half of a surrogate pair, which a server may send, has no other encoding.
     text = json.dumps(document, separators=(",", ":"), default=str).encode()
-    # Without a time, so that a page that is drawn again is the same.
-    # What is too long anyway is not compressed, which takes seconds for thousands of trials.
+    # The archive has no time in it, so that a page that is drawn again is the same. A document that is too
+    # long is not compressed: that takes seconds for thousands of trials.
     written = base64.encodebytes(gzip.compress(text, mtime=0)).decode() if len(text) <= JSON_MAX else ""
     if not written or len(written) > WRITTEN_MAX:
         return f'<p class="note" id="{NAME}">{LEFT_OUT}</p>'

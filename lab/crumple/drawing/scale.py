@@ -181,5 +181,5 @@ def _ticks(scale: AxisScale, most: int) -> list[float]:
         found = [each for power in powers for step in steps if scale.has(each := 10.0**power * step)]
         if len(found) <= most:
             break
-    # Within less than a decade, round numbers at even distances are more than powers have.
+    # An axis shorter than a decade may hold one power of ten or none; round numbers give it several ticks.
     return found if len(found) > 1 else round_ticks(scale.low, scale.high, most)
