@@ -190,7 +190,9 @@ class Watch:
 
     def __call__(self, progress: ProgressLine) -> None:
         """Take a line of the engine's progress."""
-        self.backlog.add(progress, progress.measured)
+        if progress.phase == "measured":
+            # In the warm-up answers are counted and no request is: the backlog would seem to fall.
+            self.backlog.add(progress, progress.measured)
         for course in self.courses:
             course.add(progress.measured)
         if not self._said and self._may_end(progress.measured.seconds):

@@ -294,6 +294,20 @@ def test_slow_answers_are_no_growth_because_the_warm_up_left_as_many() -> None:
     assert level.watch.backlog.grew() == 0
 
 
+def test_lines_of_the_warm_up_do_not_hide_that_the_backlog_grows() -> None:
+    level = Level("p99<1s")
+    nothing = documents.progress(seconds=0.0, scheduled=0, outcomes=documents.outcomes(), slower=(0,))
+    for line in range(1, 11):
+        level.watch(nothing.model_copy(update={"phase": "warm-up", "ok": 100 * line}))
+    for line in range(1, 11):
+        # Of a hundred requests that are due, eighty are answered.
+        now = documents.progress(
+            seconds=line / 10, scheduled=100 * line, outcomes=documents.outcomes(ok=80 * line), slower=(0,)
+        )
+        level.watch(now.model_copy(update={"ok": 1_000 + 80 * line}))
+    assert level.watch.backlog.grew() == 200
+
+
 def test_unsent_and_failed_requests_do_not_wait() -> None:
     level = Level("failed<1%")
     for line in range(1, 21):
