@@ -18,7 +18,7 @@ from crumple.find import level as levels
 from crumple.find.level import Level
 from crumple.find.next_level import Aim, NextLevel, Stop, Tried
 from crumple.find.search import By, Ending, Guess, SearchQuestion, SearchResult, SearchWatcher
-from crumple.find.seen import Base
+from crumple.find.seen import EVERY_S, Base
 from crumple.find.watch import Watch
 from crumple.load import engine_spec, load_options, lost
 from crumple.load.load_shape import ArrivalKind
@@ -451,6 +451,6 @@ class _SearchCourse:
                 watched(progress)
 
         lines = contract.ProgressSpec(
-            every_ms=watch.EVERY_MS, slower_than_ns=watch.slower_than_ns(self._question.objective)
+            every_ms=round(1e3 * EVERY_S), slower_than_ns=watch.slower_than_ns(self._question.objective)
         )
         return self._run(spec.model_copy(update={"progress": lines}), told, end_early or EndEarly())

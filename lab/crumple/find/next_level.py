@@ -13,7 +13,7 @@ from typing import Literal
 
 from crumple.find import laws, outgrown
 from crumple.find.breaking_point import Binding, binding, narrowed
-from crumple.find.seen import LEAST_S, Base, Judged
+from crumple.find.seen import LEAST_S, Base, Judged, crowd_told_s
 from crumple.load.objective import Objective
 from crumple.stats import shares
 
@@ -22,9 +22,9 @@ from crumple.stats import shares
 LEVELS_IN_BUDGET, LONGEST_IN_BUDGET = 36, 10
 # The longest level, in seconds, however large the budget is.
 LEVEL_S_MAX = 30.0
-# A level lasts at least LIMITS_IN_LEVEL times the limit of a response time, and may last LIMITS_IN_LONGEST
-# times the limit, but at most LEVEL_SHARE_MAX of the budget.
-LIMITS_IN_LEVEL, LIMITS_IN_LONGEST, LEVEL_SHARE_MAX = 4.0, 8.0, 0.2
+# A level may last LIMITS_IN_LONGEST times the limit of a response time, but at most LEVEL_SHARE_MAX of the
+# budget. It lasts long enough to break if every answer is too slow.
+LIMITS_IN_LONGEST, LEVEL_SHARE_MAX = 8.0, 0.2
 # How long a load runs before it is measured: a multiple of the limit, and the shortest and longest time in
 # seconds.
 SETTLE_LIMITS, SETTLE_S_MIN, SETTLE_S_MAX = 4.0, 0.5, 1.0
@@ -57,12 +57,24 @@ class SearchOutlook:
 def durations(objective: Objective, budget_s: float) -> Durations:
     """Return how long the levels of a search are."""
     limit_s, most_s = longest_limit_s(objective), LEVEL_SHARE_MAX * budget_s
-    level_s = max(LEAST_S, budget_s / LEVELS_IN_BUDGET, LIMITS_IN_LEVEL * limit_s)
+    level_s = max(LEAST_S, budget_s / LEVELS_IN_BUDGET, _broken_s(objective))
     longest_s = max(level_s, budget_s / LONGEST_IN_BUDGET, LIMITS_IN_LONGEST * limit_s)
     return Durations(
         level_s=min(level_s, most_s, LEVEL_S_MAX),
         longest_s=min(longest_s, most_s, LEVEL_S_MAX),
         settle_s=min(SETTLE_S_MAX, max(SETTLE_S_MIN, SETTLE_LIMITS * limit_s)),
+    )
+
+
+def _broken_s(objective: Objective) -> float:
+    """How long a level takes, in seconds, to break if every answer is slower than the objective allows."""
+    return max(
+        (
+            crowd_told_s(term.limit / 1e9, math.ceil(shares.answers_to_break(term.share_limit, 1.0)))
+            for term in objective.terms
+            if term.is_time and term.share_limit is not None
+        ),
+        default=0.0,
     )
 
 

@@ -110,6 +110,15 @@ def counted(ticks: Sequence[Tick], together_s: float) -> AnswerCount:
     return AnswerCount(known, against, min(occasions if alone is None else alone, against))
 
 
+def crowd_told_s(limit_s: float, occasions: int) -> float:
+    """How long a level takes, in seconds, to show so many occasions if every answer is slower than `limit_s`.
+
+    The first slow answer is known after the limit, and a line may be late. Each occasion ends with a line.
+    """
+    apart_s = SLOW_TOGETHER_LIMITS / 2 * limit_s
+    return limit_s + 2 * EVERY_S + (occasions - 1) * (apart_s + EVERY_S)
+
+
 def _occasions_alone(ticks: Sequence[Tick]) -> int | None:
     """The number of occasions if answers against the limit are spread as independent ones are; else None.
 
@@ -247,6 +256,10 @@ def _began_s(ticks: Sequence[Tick], place: int) -> float:
 # "limited": the level measured the engine or its limits, and says nothing of the server.
 LevelOutcome = Literal["held", "broke", "undecided", "limited"]
 
+# How often the engine reports what it has counted, in seconds.
+EVERY_S = 0.1
+# The time within which slow answers count as one occasion, as a multiple of their limit.
+SLOW_TOGETHER_LIMITS = 2.0
 # The shortest level, in seconds: a shorter one covers too little of the server's behaviour over time, however
 # many answers it has.
 LEAST_S = 1.0

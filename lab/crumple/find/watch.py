@@ -13,18 +13,14 @@ from statistics import median
 from crumple.contract import MeasuredSoFar, Outcomes, ProgressLine, TrialRecord
 from crumple.find import seen
 from crumple.find.next_level import NextLevel
-from crumple.find.seen import LEAST_S, PartEvidence, Tick
+from crumple.find.seen import EVERY_S, LEAST_S, SLOW_TOGETHER_LIMITS, PartEvidence, Tick
 from crumple.load.objective import Objective, Term
 from crumple.stats import shares
 from crumple.stats.decision import Answer
 
-# How often the engine reports what it has counted, in ms.
-EVERY_MS = 100
 # The time within which failures count as one occasion, in seconds: what stalls one request stalls those
 # behind it.
 FAILED_TOGETHER_S = 0.5
-# The time within which slow answers count as one occasion, as a multiple of their limit.
-SLOW_TOGETHER_LIMITS = 2.0
 # The fewest lines that show whether the backlog grows.
 BACKLOG_LINES_MIN = 6
 
@@ -72,7 +68,7 @@ class ShareWatch:
         """Add a line of progress."""
         slow = 0 if self._slower_at is None else now.slower[self._slower_at]
         # The engine's threads report up to a tenth of a second late, each at its own time.
-        self._count(now.seconds, now.scheduled, now.outcomes, slow, late_s=EVERY_MS / 1e3)
+        self._count(now.seconds, now.scheduled, now.outcomes, slow, late_s=EVERY_S)
 
     def close(self, record: TrialRecord) -> None:
         """Add the totals of the record, which are exact where the lines were late, or too few."""

@@ -5,7 +5,7 @@ from typing import Any
 import documents
 import numpy as np
 import pytest
-from crumple.find.next_level import NextLevel
+from crumple.find.next_level import NextLevel, durations
 from crumple.find.watch import Backlog, ShareWatch, Watch, slower_than_ns
 from crumple.load import objective
 from crumple.stats.shares import AnswerCount
@@ -249,6 +249,32 @@ def test_each_share_reads_its_own_limit(asked: str, place: int) -> None:
     )
     assert level.watch.courses[place].counted.against == 40
     assert level.watch.courses[1 - place].counted.against == 3
+
+
+def crowded(asked: str, level_s: float, first_s: float) -> bool:
+    """Whether a level breaks within `level_s` if every answer is too slow and lines begin at `first_s`."""
+    level = Level(asked)
+    limit_s = level.course.limit_s
+    assert limit_s is not None
+    lines = int((level_s - first_s) / 0.1 + 1e-9) + 1
+    for at_s in (first_s + 0.1 * line for line in range(lines)):
+        # A thousand requests a second are due, and each is found slow when its limit has passed.
+        due, slow = round(1_000 * at_s), round(1_000 * max(0.0, at_s - limit_s))
+        level.told(at_s, 0, slow, waiting=due)
+    return level.course.holds == "no"
+
+
+@pytest.mark.parametrize("asked", ["p99<250ms", "p99<1s", "p50<100ms", "p99.9<40ms"])
+def test_a_level_is_long_enough_to_break_whenever_its_lines_come(asked: str) -> None:
+    level_s = durations(objective.parse(asked), 30.0).level_s
+    for first_s in np.arange(0.01, 0.11, 0.01):
+        assert crowded(asked, level_s, float(first_s))
+
+
+def test_a_level_that_is_a_quarter_shorter_may_break_or_not_as_its_lines_come() -> None:
+    level_s = durations(objective.parse("p99<250ms"), 30.0).level_s
+    assert level_s == pytest.approx(1.5, abs=0.01)
+    assert not all(crowded("p99<250ms", 0.75 * level_s, first_s) for first_s in (0.01, 0.05, 0.09))
 
 
 def backlog(*waiting: int, carried: int = 0) -> Backlog:
