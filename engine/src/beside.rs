@@ -13,10 +13,11 @@ use crate::pacer::ask_for_exact_timers;
 use crate::phase::Course;
 use crate::plan::Plan;
 use crate::probe::ends::Ends;
-use crate::record::{DependencyRecord, SpeedRecord, StageRecord, TaskRecord};
+use crate::record::{DependencyRecord, Probes, SpeedRecord, StageRecord, TaskRecord};
 use crate::speed_watch::SpeedWatch;
 use crate::stage_watch::StageWatch;
 use crate::task_watch::TaskWatch;
+use crate::watches::Watches;
 
 /// What is to be read at random times, before there is load or between two of its turns.
 pub struct Beside {
@@ -30,14 +31,6 @@ pub struct Beside {
 type Watched<T> = thread::Result<T>;
 /// The thread that reads it.
 type Running<'scope, T> = thread::Result<ScopedJoinHandle<'scope, T>>;
-
-/// What was read; `None`: the spec did not ask for it.
-pub struct Readings {
-    pub stages: Option<StageRecord>,
-    pub tasks: Option<TaskRecord>,
-    pub dependencies: Option<DependencyRecord>,
-    pub speed: Option<SpeedRecord>,
-}
 
 /// What is being read. The threads end when `ended` is empty.
 pub struct Reading<'scope> {
@@ -80,13 +73,16 @@ impl Beside {
         })
     }
 
-    /// Returns what was read. `ends`: all processes of the machine at both ends of the measured phase.
-    pub fn records(self, ends: &Ends) -> Readings {
-        Readings {
+    /// Returns what was read, with what `watches` read beside it.
+    pub fn record(self, watches: Watches) -> Probes {
+        let ends = watches.ends();
+        let dependencies = self.dependencies.map(|watched| dependency_record(watched, ends));
+        Probes {
             stages: self.stages.map(stage_record),
             tasks: self.tasks.map(task_record),
-            dependencies: self.dependencies.map(|watched| dependency_record(watched, ends)),
+            dependencies,
             speed: self.speed.map(speed_record),
+            ..watches.record()
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The work that is done beside the load, in small steps: adding tallies up, having samples taken and writing lines of
 //! progress. The thread that finishes the trial does it, at normal priority, so that the record waits for no other
-//! thread. What takes long is read by others (`watch.rs`).
+//! thread. What takes long is read by others (`watches.rs`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -14,7 +14,7 @@ use crate::output::Progress;
 use crate::phase::Course;
 use crate::plan::Plan;
 use crate::tally::Tally;
-use crate::watch::Watches;
+use crate::watches::Watches;
 
 /// The collector's ends of the channels through which tallies come and go back.
 pub struct Channels {

@@ -2,6 +2,7 @@
 //! clocks and takes samples. It reads a `TrialSpec` and returns a `TrialRecord`. It does not depend on any server,
 //! language or study.
 
+mod beginning;
 mod beside;
 pub mod board;
 mod bounds;
@@ -40,6 +41,7 @@ mod process_tree;
 mod profile;
 mod progress_line;
 pub mod random;
+mod readers;
 mod record;
 pub mod run;
 pub mod schema;
@@ -61,8 +63,9 @@ mod tried;
 pub mod tunnel;
 mod user;
 mod wakes;
-mod watch;
+mod watches;
 pub mod weigh;
 pub mod worker;
+mod workers;
 #[cfg(test)]
 mod written;

@@ -19,13 +19,14 @@ use crate::http::feed;
 use crate::jobs::Jobs;
 use crate::net::simulated::{Reply, Script, Simulated};
 use crate::outcome::{Outcomes, Reason};
+use crate::readers::Readers;
 use crate::record::{Probes, TrialRecord};
 use crate::shape::Shape;
 use crate::shape::closed::ClosedLoad;
 use crate::shape::open::OpenLoad;
 use crate::shape::timetable::{Filler, Timetable};
 use crate::spec::TrialSpec;
-use crate::watch::{Readers, Watches};
+use crate::watches::Watches;
 
 const BEGAN_NS: u64 = 5_000_000_000;
 const MS: u64 = 1_000_000;

@@ -1,7 +1,7 @@
 //! The probes of one trial: which of them read when, and what their readings come to in the record. What they read,
 //! and how, is in `probe/`.
 //!
-//! Rows of samples are read by a thread that stands aside (`watch/row.rs`). What is read at both ends of the measured
+//! Rows of samples are read by a thread that stands aside (`watches/row.rs`). What is read at both ends of the measured
 //! phase must be read in time: by the thread that calls, and what takes longer by another one. Neither is at idle
 //! priority.
 
@@ -25,19 +25,10 @@ use crate::probe::threads::Threads;
 use crate::probe::tree_read::{DEAR, TreeRead};
 use crate::probe::{Pace, everybody, own_cpu_ns};
 use crate::process_tree::Pid;
+use crate::readers::Readers;
 use crate::record::{MachineRecord, Probes, ProcessRecord, ProcessWindow, SampleColumns, Unread};
 use crate::spool::Spool;
 use crate::thinning::{self, FINE};
-
-/// The threads that read beside the load.
-pub struct Readers {
-    /// Reads rows. Due requests must not wait for it, so it may be at idle priority.
-    pub aside: Jobs,
-    /// Is at normal priority. It reads memory, and what takes long at the beginning of the measured phase.
-    pub reader: Jobs,
-    /// Whether requests are due while it reads, so that it has to rest.
-    pub must_rest: bool,
-}
 
 /// Everything that is sampled in a trial.
 pub struct Watches {
@@ -99,6 +90,14 @@ impl Watches {
             opening: None,
             beginning: None,
         }
+    }
+
+    /// Reads all processes of the machine and their threads, if it is asked what these use. Call it before there is load.
+    pub fn before(plan: &Plan) -> Option<End> {
+        plan.dependencies.map(|server| {
+            let (apart, mut rests) = ([server, std::process::id() as Pid].into(), Rests::none());
+            End::read(&mut rests).with_threads(&End::default(), &apart, &mut rests)
+        })
     }
 
     /// Returns the time from one row to the next, `since_ns` after the first instant.
