@@ -129,6 +129,23 @@ class EngineFailed(CrumpleError):
         self.output_tail = tuple(output_tail)
 
 
+class LoadHostFailed(EngineFailed):
+    """The load host cannot be reached, or cannot run the engine: nothing was loaded."""
+
+
+class LoadHostLost(EngineFailed):
+    """The load host, or the way to it, was lost during a trial: nothing is known of the server.
+
+    `how`: what was lost, one of `load_host.host_errors.HOW`.
+    """
+
+    exit_code = EXIT_NOT_VALID
+
+    def __init__(self, how: str, message: str, remedy: str = "", output_tail: Sequence[str] = ()) -> None:
+        super().__init__(message, remedy, output_tail)
+        self.how = how
+
+
 class ServerFailed(CrumpleError):
     """A server that could not be built, started, kept alive or stopped.
 

@@ -1,0 +1,134 @@
+"""A link to a load host: one process through which trials are loaded from there, one after the other.
+
+The link sends a heartbeat each half second, and the engine there one each second. Whoever hears none for
+3 s ends the load: the engine there kills itself, and this side kills its own process and raises LoadHostLost.
+"""
+
+import json
+import secrets
+import time
+from collections import deque
+from collections.abc import Callable
+
+from crumple import engine as engines
+from crumple.errors import EngineFailed, LoadHostLost
+from crumple.load_host import host_errors
+from crumple.load_host.piped_process import PipedProcess
+from crumple.load_host.sent_engine import SentEngine
+from crumple.load_host.where import Where
+
+# Seconds without a line after which the other side counts as lost. A heartbeat comes each second, so two may
+# be late; and a load that nobody watches must be over within 4 s.
+SILENCE_S = 3.0
+# The last lines of a trial that a failure shows.
+TAIL_LINES = 20
+# What the engine there writes beside the lines of a trial.
+RECORD, ENDED, HELD, FACTS, BEAT = (
+    f'{{"{each}":'.encode() for each in ("record", "ended", "held", "facts", "beat")
+)
+# Seconds within which the engine there states its facts.
+FACTS_S = 10.0
+
+
+class Link:
+    """An open link. `load` begins a trial; `listen` passes its lines on until it is held or over."""
+
+    def __init__(self, where: Where, engine: SentEngine) -> None:
+        """Open it: find the engine there or send it, and start it. Raises LoadHostFailed."""
+        self.where = where
+        # By it, all processes of this link are found there.
+        self.mark = f"crumple-{secrets.token_hex(8)}"
+        self._record = b""
+        self._tail: deque[str] = deque(maxlen=TAIL_LINES)
+        self._process = PipedProcess(where.argv())
+        try:
+            self.path = engine.begin(self._process, where, self.mark)
+            self._process.watch(b"beat\n", SILENCE_S)
+        except BaseException:
+            self._process.kill()
+            self._process.close()
+            raise
+
+    @property
+    def lives(self) -> bool:
+        """Whether it can take a trial."""
+        return self._process.lives
+
+    def load(self, spec: str) -> None:
+        """Begin a trial: `spec` is one line of JSON."""
+        self._record = b""
+        self._tail.clear()
+        self._say(spec)
+
+    def go(self) -> None:
+        """Begin the next turn of a load that is held."""
+        self._say("go")
+
+    def end(self) -> None:
+        """End the load early; its record is kept. It may be called from a signal handler."""
+        self._say("end")
+
+    def listen(self, on_line: Callable[[bytes], None], within_s: float) -> bool:
+        """Pass the lines of the trial on until it is held (True) or over (False). Raises EngineFailed.
+
+        It raises LoadHostLost if the link is lost, or the load is not over `within_s`.
+        """
+        deadline = time.monotonic() + within_s
+        while True:
+            line = self._line(deadline, "did not end", within_s)
+            if line.startswith(HELD):
+                return True
+            if line.startswith(RECORD):
+                self._record = line
+            elif line.startswith(ENDED):
+                self._over(line)
+                return False
+            elif not line.startswith(BEAT):
+                self._tail.append(line.decode("utf-8", "replace"))
+                on_line(line)
+
+    def record(self) -> bytes:
+        """The TrialRecord of the trial that is over, as JSON. Raises EngineFailed."""
+        if not self._record:
+            raise EngineFailed(f"{self.where.text} wrote no record", output_tail=self._tail)
+        return self._record.strip()[len(RECORD) : -1]
+
+    def facts(self) -> bytes:
+        """What the engine there says of its machine, as JSON. Raises LoadHostLost."""
+        self._say("facts")
+        deadline = time.monotonic() + FACTS_S
+        while True:
+            line = self._line(deadline, "stated no facts", FACTS_S)
+            if line.startswith(FACTS):
+                return line.strip()[len(FACTS) : -1]
+
+    def close(self) -> None:
+        """End the engine there, and the process here."""
+        self._process.close()
+
+    def _say(self, line: str) -> None:
+        self._process.send(f"{line}\n".encode())
+
+    def _line(self, deadline: float, what: str, within_s: float) -> bytes:
+        """Return the next line. Raises LoadHostLost."""
+        line = self._process.line(max(0.0, deadline - time.monotonic()))
+        if line is not None:
+            return line
+        if self._process.ending is None:
+            self._process.kill()
+            self._process.close()
+            message = f"load-host-lost: {self.where.text} {what} within {within_s:.0f} s"
+            raise LoadHostLost("frozen", message, "measure again", self._tail)
+        raise host_errors.lost(self.where, self._process.ending)
+
+    def _over(self, line: bytes) -> None:
+        """Raise EngineFailed if the engine's own program for this trial did not end with code 0."""
+        try:
+            ended = json.loads(line)["ended"]
+            code = int(ended["code"])
+        except (ValueError, KeyError, TypeError):
+            raise EngineFailed(
+                f"{self.where.text} wrote what is not understood: {host_errors.shown(str(line))}"
+            ) from None
+        if code != 0:
+            raise engines.failure(code, self._tail)

@@ -1,0 +1,60 @@
+"""A load host and the links that are open to it, so that a trial need not wait for a new connection."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+from crumple.load_host.link import Link
+from crumple.load_host.sent_engine import SentEngine
+from crumple.load_host.where import Where
+
+
+class LoadHost:
+    """Where the load comes from. Use it as a context: it ends all that it has started, here and there."""
+
+    def __init__(self, where: Where, program: Path) -> None:
+        """`program`: the engine's, on this machine. Nothing is opened yet."""
+        self.where = where
+        self._engine = SentEngine.of(program)
+        self._idle: list[Link] = []
+        # One link at a time finds or sends the engine.
+        self._opening = threading.Lock()
+
+    @contextmanager
+    def link(self) -> Iterator[Link]:
+        """A link for one trial at a time: an open one that is idle, or else a new one.
+
+        It is kept for the next trial, unless this one raises. Raises LoadHostFailed.
+        """
+        link = self._taken()
+        try:
+            yield link
+        except BaseException:
+            link.close()
+            raise
+        self._idle.append(link)
+
+    def facts(self) -> bytes:
+        """What the engine there says of its machine, as JSON. Raises LoadHostFailed, LoadHostLost."""
+        with self.link() as link:
+            return link.facts()
+
+    def __enter__(self) -> Self:
+        """Return it as it is: a link is opened when the first is needed."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close all idle links."""
+        while self._idle:
+            self._idle.pop().close()
+
+    def _taken(self) -> Link:
+        with self._opening:
+            while self._idle:
+                link = self._idle.pop()
+                if link.lives:
+                    return link
+                link.close()
+            return Link(self.where, self._engine)

@@ -1,0 +1,196 @@
+"""One process with three streams: sends lines to it, collects its lines, and notices when it is silent.
+
+One thread writes, one reads. What comes from another machine is not trusted: each line and all of them are
+bounded. A process that breaks a bound, or is silent for too long, is killed: that of this machine only.
+"""
+
+import os
+import queue
+import select
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from crumple.errors import EngineFailed
+
+# The longest line that is kept. A record of an hour is a tenth of that.
+LINE_MOST_BYTES = 64 << 20
+# The most bytes that may wait to be taken: four such lines.
+WAITING_MOST_BYTES = 4 * LINE_MOST_BYTES
+# The last lines on stderr that are kept, and how much of each.
+TAIL_LINES = 20
+TAIL_LINE_BYTES = 500
+# Seconds between two looks at whether the process is silent.
+LOOK_EVERY_S = 0.5
+# Seconds that a process has to end after its input was closed, before it is killed.
+END_S = 3.0
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a process ended. `silent`, `flooded`: it was killed for that; `code`: negative for a signal."""
+
+    code: int
+    silent: bool
+    flooded: bool
+    # The longest pause of this program's own between two heartbeats, in seconds.
+    paused_s: float
+    errors: tuple[str, ...]
+
+
+class PipedProcess:
+    """A running process. `ending` is set when its last line has been taken."""
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        """Raises EngineFailed."""
+        try:
+            # A session of its own: ctrl-C does not reach it, and it finds no terminal to ask for a password.
+            self._process = subprocess.Popen(
+                argv,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,
+            )
+        except OSError as error:
+            message = f"{argv[0]} does not run: {error.strerror}"
+            raise EngineFailed(message, f"install {argv[0]}, or name another command") from None
+        self.ending: Ending | None = None
+        # SimpleQueue: a signal handler may put a line while this thread puts or takes one.
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._waiting_bytes = 0
+        self._beat = b""
+        self._quiet_most_s = 0.0
+        self._silent = self._flooded = False
+        self._paused_s = 0.0
+        self._errors: deque[str] = deque(maxlen=TAIL_LINES)
+        work = (self._write, self._read, self._read_errors)
+        self._threads = [threading.Thread(target=each, daemon=True) for each in work]
+        for thread in self._threads:
+            thread.start()
+
+    def send(self, data: bytes) -> None:
+        """Have `data` written. It may be called from a signal handler."""
+        self._outbox.put(data)
+
+    def watch(self, beat: bytes, quiet_most_s: float) -> None:
+        """From now on, send `beat` each LOOK_EVERY_S; kill a process that is silent for `quiet_most_s`."""
+        self._beat, self._quiet_most_s = beat, quiet_most_s
+
+    def line(self, within_s: float | None = None) -> bytes | None:
+        """The next line, without its end; None: none came in time, or, with `ending` set, none will."""
+        if self.ending:
+            return None
+        try:
+            line = self._lines.get(timeout=within_s)
+        except queue.Empty:
+            return None
+        if line is None:
+            self._reap()
+            return None
+        self._waiting_bytes -= len(line)
+        return line
+
+    @property
+    def lives(self) -> bool:
+        """Whether the process runs, as far as is known."""
+        return self.ending is None and self._process.poll() is None
+
+    def kill(self) -> None:
+        """Kill the process at once."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """Close the input of the process and wait for its end; kill it if it takes longer than END_S."""
+        self._outbox.put(None)
+        deadline = time.monotonic() + END_S
+        while self.ending is None:
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                self.kill()
+            self.line(max(left_s, 0.0) or None)
+
+    def _reap(self) -> None:
+        # It has closed its output, so it is about to end.
+        try:
+            code = self._process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            code = self._process.wait()
+        self._outbox.put(None)
+        for thread in self._threads:
+            thread.join(LOOK_EVERY_S)
+        self.ending = Ending(code, self._silent, self._flooded, self._paused_s, tuple(self._errors))
+
+    def _write(self) -> None:
+        stdin = self._process.stdin
+        assert stdin
+        last_s = time.monotonic()
+        with suppress(OSError), stdin:
+            while True:
+                try:
+                    data = self._outbox.get(timeout=LOOK_EVERY_S)
+                except queue.Empty:
+                    data = self._beat
+                if data is None:
+                    return
+                now_s = time.monotonic()
+                if self._beat:
+                    self._paused_s = max(self._paused_s, now_s - last_s)
+                last_s = now_s
+                rest = memoryview(data)
+                while rest:
+                    rest = rest[os.write(stdin.fileno(), rest) :]
+
+    def _read(self) -> None:
+        stdout = self._process.stdout
+        assert stdout
+        parts: list[bytes] = []
+        length, quiet_s = 0, 0.0
+        with suppress(OSError), stdout:
+            while True:
+                # Silence is counted in waits of this thread, so it takes no pause of its own for one.
+                if not select.select([stdout], [], [], LOOK_EVERY_S)[0]:
+                    quiet_s += LOOK_EVERY_S
+                    if self._quiet_most_s and quiet_s >= self._quiet_most_s:
+                        self._silent = True
+                        self.kill()
+                        break
+                    # What it had started may keep the stream open.
+                    if self._process.poll() is not None:
+                        break
+                    continue
+                data = os.read(stdout.fileno(), 1 << 16)
+                if not data:
+                    break
+                quiet_s = 0.0
+                *ended, rest = data.split(b"\n")
+                for each in ended:
+                    self._put(b"".join([*parts, each]))
+                    parts, length = [], 0
+                parts.append(rest)
+                length += len(rest)
+                if length > LINE_MOST_BYTES or self._waiting_bytes > WAITING_MOST_BYTES:
+                    self._flooded = True
+                    self.kill()
+                    break
+        self._lines.put(None)
+
+    def _put(self, line: bytes) -> None:
+        # The other thread may lose one of these sums; the bound need not be exact.
+        self._waiting_bytes += len(line)
+        self._lines.put(line)
+
+    def _read_errors(self) -> None:
+        stderr = self._process.stderr
+        assert stderr
+        with suppress(OSError), stderr:
+            for line in iter(lambda: stderr.readline(1 << 16), b""):
+                if text := line[:TAIL_LINE_BYTES].decode("utf-8", "replace").strip():
+                    self._errors.append(text)
