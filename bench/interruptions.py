@@ -253,7 +253,6 @@ def conduct(kind: str, server: str, port: str, _: str, asks: str) -> None:
             shape=contract.ClosedShapeSpec(connections=connections),
             stop=stop,
             options=given,
-            usable_cores=usable,
         )
         warm = warm_up and contract.WarmUpSpec(connections=None, pauses=True, stop=warm_up)
         return engine.run(loaded, spec.model_copy(update={"warm_up": warm}), lambda _: None)

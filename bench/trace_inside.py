@@ -120,7 +120,6 @@ def measured(
         shape=contract.ClosedShapeSpec(connections=arguments.connections),
         stop=contract.DurationStopSpec(duration_s=arguments.seconds),
         options=Options(server_pid=running.pid, stages=True, tasks=True, dependencies=True),
-        usable_cores=len(os.sched_getaffinity(0)),
     )
     return stages.budget(engine.run(engine.load(project.root()), spec, lambda _: None))
 

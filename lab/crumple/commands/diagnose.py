@@ -19,7 +19,7 @@ from crumple.gate import condition
 from crumple.gate.job_report import JobReport, Remark
 from crumple.interrupt import interruptible
 from crumple.limit import finding as causes
-from crumple.machine import alone
+from crumple.machine import alone, load_machine
 from crumple.machine.capacity import raise_open_files
 from crumple.machine.ceiling import Ceilings, cache
 from crumple.subject import server_toml
@@ -110,10 +110,10 @@ def _plan(what: str | None, command: tuple[str, ...], flags: DiagnoseFlags) -> D
 
 def _of(what: str | None, command: tuple[str, ...], flags: DiagnoseFlags) -> DiagnosisPlan:
     if command:
-        return diagnose_plan.of_command(command, what, flags)
+        return diagnose_plan.of_command(command, what, flags, load_machine.this())
     assert what is not None
     if not find_plan.is_server(what):
-        return diagnose_plan.of_url(what, flags)
+        return diagnose_plan.of_url(what, flags, load_machine.this())
     here = Project.here()
     (description,) = here.chosen([server_toml.server_of(what)])
     return diagnose_plan.of_server(what, description, here.workloads, flags)

@@ -37,7 +37,7 @@ def put_on(url: str | None, flags: LoadFlags) -> int:
     plan = load_plan.plan(url, first_look.shape(flags) if flags.first_look else flags)
     keeping.check(flags)
     saving.save("load", flags, [url])
-    engine_spec.check_listening(plan.spec.target)
+    engine_spec.check_listening(plan.spec.target, plan.machine)
     found = engine.load(project.root())
     if flags.debug:
         return _show_answers(found, plan, flags.json)

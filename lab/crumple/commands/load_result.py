@@ -75,7 +75,7 @@ def finish(
         masked.url(plan.resolved.url),
         # It was masked when it was made.
         saving.command_to_repeat(sys.argv[1:], flags, record.spec.seed),
-        findings=_findings(record, cores, alone, before),
+        findings=_findings(record, cores, alone, before, plan.machine.apart(record.spec.cores, cores)),
         lost=gone,
         ended_early=conducted.ended_early,
         tags=tuple(flags.tag or ()),
@@ -194,7 +194,11 @@ def _validity(
 
 
 def _findings(
-    record: TrialRecord, cores: tuple[int, ...], alone: "WorkAlone | FailuresAlone | None", before: Before
+    record: TrialRecord,
+    cores: tuple[int, ...],
+    alone: "WorkAlone | FailuresAlone | None",
+    before: Before,
+    apart: int,
 ) -> "tuple[Said, ...]":
     limited, is_judged = limiter_course.of(record), bool(cores) and unloaded.is_judged(record)
     if limited is None and not is_judged:
@@ -206,8 +210,7 @@ def _findings(
         # Watched or not: what it answers says it.
         return tuple(filter(None, [limiter_rule.finding([limited])]))
 
-    elsewhere = engine_spec.elsewhere(record.spec.cores, cores)
-    return in_short.judged(record, len(cores), alone, before.others, rest=before.rest, elsewhere=elsewhere)
+    return in_short.judged(record, len(cores), alone, before.others, rest=before.rest, elsewhere=apart)
 
 
 def _write(result: LoadDocument, flags: OutputFlags) -> None:

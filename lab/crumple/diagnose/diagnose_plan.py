@@ -35,7 +35,8 @@ from crumple.load.load_flags import RequestFlags, TargetFlags
 from crumple.load.load_options import Options
 from crumple.load.objective import Objective
 from crumple.load.typed_request import TypedRequest
-from crumple.machine import facts
+from crumple.machine import facts, load_machine
+from crumple.machine.load_machine import LoadMachine
 from crumple.subject import command_start, server_toml, servers
 from crumple.subject.server_toml import ServerDescription, Setting
 from crumple.subject.workload import Value, Workload
@@ -99,12 +100,12 @@ def split(words: Sequence[str], typed: Sequence[str]) -> tuple[str | None, tuple
     return (words[0] if words else None), command
 
 
-def of_url(url: str, flags: DiagnoseFlags) -> DiagnosisPlan:
-    """Return the diagnosis of a server that runs already. Raises UsageError."""
+def of_url(url: str, flags: DiagnoseFlags, machine: LoadMachine) -> DiagnosisPlan:
+    """Return the diagnosis of a server that runs already, by loads from a machine. Raises UsageError."""
     mistakes = Mistakes()
-    resolved = mistakes.of(lambda: target.resolve(url, flags))
+    resolved = mistakes.of(lambda: target.resolve(url, flags, machine))
     asked = mistakes.of(lambda: _asked(flags, resolved.path if resolved else "/"))
-    options = mistakes.of(lambda: _options(flags))
+    options = mistakes.of(lambda: _options(flags, machine))
     meant = mistakes.of(lambda: _objective(flags))
     if flags.setting:
         mistakes.add(f"--setting is about a server of the project, and {url} is a URL", "leave it out")
@@ -125,7 +126,7 @@ def of_url(url: str, flags: DiagnoseFlags) -> DiagnosisPlan:
 
     @contextmanager
     def running() -> Iterator[Subject]:
-        engine_spec.check_listening(resolved.target)
+        engine_spec.check_listening(resolved.target, options.machine)
         yield _subject(resolved.target, asked, watched)
 
     return DiagnosisPlan(resolved.url, meant, options.seed, running, unwatched)
@@ -162,7 +163,7 @@ def of_server(
         flags, [name for name in _names(RequestFlags) if name != "header" or not paths]
     ):
         mistakes.add(f"{flag} changes what is asked, and {label} is asked its workloads", "diagnose a URL")
-    options = mistakes.of(lambda: _options(flags))
+    options = mistakes.of(lambda: _options(flags, load_machine.this()))
     meant = mistakes.of(lambda: _objective(flags))
     asked = mistakes.of(lambda: _of_workloads(description, workloads, flags))
     _check_outputs(flags, mistakes)
@@ -184,16 +185,18 @@ def of_server(
     return _with(plan, meant_change, partial(running, changed))
 
 
-def of_command(command: tuple[str, ...], url: str | None, flags: DiagnoseFlags) -> DiagnosisPlan:
-    """Return the diagnosis of the server that a command starts. Raises UsageError.
+def of_command(
+    command: tuple[str, ...], url: str | None, flags: DiagnoseFlags, machine: LoadMachine
+) -> DiagnosisPlan:
+    """Return the diagnosis of the server that a command starts, by loads from a machine. Raises UsageError.
 
     `url`: where it answers; None: on the port that it is given, at /.
     """
     command_start.check(change.fill(command, {}))
     mistakes = Mistakes()
-    resolved = mistakes.of(lambda: target.resolve(url, flags)) if url else None
+    resolved = mistakes.of(lambda: target.resolve(url, flags, machine)) if url else None
     asked = mistakes.of(lambda: _asked(flags, resolved.path if resolved else "/"))
-    options = mistakes.of(lambda: _options(flags))
+    options = mistakes.of(lambda: _options(flags, machine))
     meant = mistakes.of(lambda: _objective(flags))
     for flag in load_flags.typed_flags(flags, ("watch",)):
         mistakes.add(f"{flag} names a process that runs, and the command starts one", "leave one of them out")
@@ -286,10 +289,11 @@ def _of_workloads(
     return _DiagnosisRequests((lightest,), lightest, slow or workload(SLOW), heavy or workload(HEAVY))
 
 
-def _options(flags: DiagnoseFlags) -> Options:
+def _options(flags: DiagnoseFlags, machine: LoadMachine) -> Options:
     """Return what every load needs. Raises UsageError."""
     typed_values.bounded("--seed", flags.seed, least=0)
-    return Options() if flags.seed is None else Options(seed=flags.seed)
+    options = Options(machine=machine)
+    return options if flags.seed is None else replace(options, seed=flags.seed)
 
 
 def _names(of: type[TargetFlags] | type[RequestFlags]) -> list[str]:

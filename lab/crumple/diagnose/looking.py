@@ -6,7 +6,6 @@ from dataclasses import replace
 from crumple import contract
 from crumple.experiment.subject import Subject
 from crumple.load import engine_spec, load_options
-from crumple.machine import facts
 
 # How long the load is on before it is measured: connections have been opened then.
 WARM_S = 1.0
@@ -31,6 +30,5 @@ def spec(
         shape=shape,
         stop=contract.DurationStopSpec(duration_s=for_s),
         options=options,
-        usable_cores=len(facts.usable_cores()),
         warm_up_s=WARM_S if warm_s is None else warm_s,
     )

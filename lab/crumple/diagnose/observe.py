@@ -21,7 +21,7 @@ from crumple.experiment.bench import Bench
 from crumple.experiment.subject import Subject
 from crumple.load import engine_spec, load_options
 from crumple.load.addresses import port_of
-from crumple.machine import at_rest, bounds_of, connection_ends, facts, process_tree, runtimes
+from crumple.machine import at_rest, bounds_of, connection_ends, process_tree, runtimes
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
 from crumple.observation import loaded, one_by_one, parallelism
@@ -387,7 +387,6 @@ class Observation:
                 dependencies=True,
                 seed=drawn.getrandbits(load_options.SEED_BITS),
             ),
-            usable_cores=len(facts.usable_cores()),
         )
         written = warm_up and contract.WarmUpSpec(connections=None, pauses=True, stop=warm_up)
         return spec.model_copy(update={"warm_up": written})

@@ -9,7 +9,7 @@ from crumple.engine import Engine
 from crumple.errors import ServerLost
 from crumple.experiment.subject import Subject
 from crumple.load import engine_spec, lost, unloaded
-from crumple.machine import capacity, facts
+from crumple.machine import capacity
 from crumple.record.loss import Lost
 from crumple.words import lost_sentences
 
@@ -40,7 +40,7 @@ class Presence:
         if found is not None:
             return found
         if record.outcomes.refused and not record.outcomes.ok:
-            engine_spec.check_listening(self._subject.target)
+            engine_spec.check_listening(self._subject.target, self._subject.options.machine)
         if record.outcomes.ok:
             self._answered.update(record.spec.requests)
         return None
@@ -67,7 +67,6 @@ class Presence:
             shape=contract.ClosedShapeSpec(connections=1),
             stop=contract.RequestsStopSpec(requests=1, within_s=WITHIN_S),
             options=subject.options,
-            usable_cores=len(facts.usable_cores()),
         )
         return engine.run(self._loader, unloaded.one_of(spec, WITHIN_S), lambda _: None)
 

@@ -15,7 +15,6 @@ from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
 from crumple.load.lost import ServerProcess
 from crumple.load.objective import asked
 from crumple.load.site import NothingAnswered, RunningServer, Site
-from crumple.machine import facts
 from crumple.machine.ceiling import Ceiling
 from crumple.record import validity
 from crumple.record.disturbance import disturbance
@@ -54,8 +53,7 @@ def search_point(
             disturbance=disturbance(record),
         )
 
-    threads_most = max(1, len(facts.usable_cores()) // 2)
-    site = Site(plan.label, opened, False, threads_most, (), assess)
+    site = Site(plan.label, opened, False, subject.options.machine.threads_most, (), assess)
     question = SearchQuestion(
         objective=plan.objective,
         by="rate",

@@ -20,9 +20,10 @@ from statistics import fmean
 from crumple.contract import PeerRecord, TrialRecord
 from crumple.errors import UsageError
 from crumple.experiment.bench import Bench
-from crumple.load.addresses import is_own, port_of
+from crumple.load.addresses import port_of
 from crumple.machine import holding, process_tree
 from crumple.machine.holding import NotHeld
+from crumple.machine.load_machine import is_own
 from crumple.observation.outcome import Refused, Stopped
 
 # How long requests of the load go through the server before the dependency is stopped, in seconds.

@@ -36,4 +36,4 @@ class Subject:
     def elsewhere(self) -> int:
         """How many cores the engine may use that the server may not."""
         of_server = engine_spec.cores_of(self.pid) or facts.usable_cores()
-        return engine_spec.elsewhere(self.options.cores, of_server)
+        return self.options.machine.apart(self.options.cores, of_server)

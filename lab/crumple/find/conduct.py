@@ -286,7 +286,7 @@ class _SearchCourse:
         judged = self._site.assess(record)
         seen = levels.level(step, self._start, record, self._question.objective, watched, judged)
         cores = self._site.server_cores or tuple(facts.usable_cores())
-        elsewhere = engine_spec.elsewhere(record.spec.cores, cores)
+        elsewhere = place.options.machine.apart(record.spec.cores, cores)
         self._levels.append(levels.watched(seen, record, len(cores), elsewhere, place.rest))
         self._watcher.tried(self._levels[-1], self._left_s())
 
@@ -441,7 +441,7 @@ class _SearchCourse:
             stop=stop,
             options=options,
             # The number of threads is at most half of the usable cores.
-            usable_cores=2 * self._site.threads_most,
+            threads_most=self._site.threads_most,
             warm_up_s=warm_up_s,
         )
 

@@ -35,10 +35,10 @@ from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
 from crumple.load.objective import asked
 from crumple.load.site import RunningServer, Site
 from crumple.load.target import Resolved
-from crumple.machine import at_rest, capacity, facts
+from crumple.machine import at_rest, capacity, facts, load_machine
 from crumple.machine.capacity import Placement
 from crumple.machine.ceiling import Ceiling
-from crumple.machine.facts import usable_cores
+from crumple.machine.load_machine import LoadMachine
 from crumple.parsing import did_you_mean
 from crumple.record import validity
 from crumple.record.disturbance import disturbance
@@ -91,15 +91,18 @@ def is_server(what: str) -> bool:
     return not any(mark in server_toml.server_of(what) for mark in "/:.")
 
 
-def of_url(url: str, flags: FindFlags) -> UrlPlan:
-    """Return what the flags mean for a URL. Raises UsageError."""
-    mistakes = Mistakes()
-    resolved = mistakes.of(lambda: target.resolve(url, flags))
+def of_url(url: str, flags: FindFlags, machine: LoadMachine | None = None) -> UrlPlan:
+    """Return what the flags mean for a URL that is loaded from a machine, by default this one.
+
+    Raises UsageError.
+    """
+    machine, mistakes = machine or load_machine.this(), Mistakes()
+    resolved = mistakes.of(lambda: target.resolve(url, flags, machine))
     path = resolved.path if resolved else "/"
     requests = mistakes.of(lambda: load_plan.requests_of(flags, path, per_request=flags.disable_keepalive))
     for flag in load_flags.typed_flags(flags, ("workload", "parameter", "path", "setting")):
         mistakes.add(f"{flag} is about a server of the project, and {url} is a URL", "leave it out")
-    options, question = _shared(flags, resolved.target if resolved else None, mistakes)
+    options, question = _shared(flags, resolved.target if resolved else None, machine, mistakes)
     mistakes.none()
     assert resolved and requests and options and question
     options, _ = watching.watch(options, resolved, by_itself=not flags.no_watch)
@@ -129,24 +132,24 @@ def of_server(
         for flag in load_flags.typed_flags(flags, [each.name for each in fields(RequestFlags)]):
             mistakes.add(f"{flag} changes what a workload asks", "leave it out, or say --path")
     requests = mistakes.of(lambda: _requests(workload, parameters, flags))
-    options, question = _shared(flags, None, mistakes)
+    options, question = _shared(flags, None, load_machine.this(), mistakes)
     mistakes.none()
     assert requests is not None and options and question and settings is not None
     return ServerPlan(question, description, str(meant), workload, parameters, settings, requests, options)
 
 
 def _shared(
-    flags: FindFlags, to: contract.Target | None, mistakes: Mistakes
+    flags: FindFlags, to: contract.Target | None, machine: LoadMachine, mistakes: Mistakes
 ) -> tuple[Options | None, SearchQuestion | None]:
-    options = mistakes.of(lambda: load_options.options_of(flags, facts.usable_cores()))
-    question = mistakes.of(lambda: _question(flags, to, options))
+    options = mistakes.of(lambda: load_options.options_of(flags, machine))
+    question = mistakes.of(lambda: _question(flags, to, options or Options(machine=machine)))
     mistakes.of(lambda: habit_flags.check(flags))
     written = [("--html", flags.html), ("--csv", flags.csv), ("--junit", flags.junit), ("--save", flags.save)]
     flag_files.check(written, mistakes, [("of --request-file", flags.request_file)])
     return options, question
 
 
-def _question(flags: FindFlags, to: contract.Target | None, options: Options | None) -> SearchQuestion:
+def _question(flags: FindFlags, to: contract.Target | None, options: Options) -> SearchQuestion:
     mistakes = Mistakes()
     meant = mistakes.of(lambda: objective.parse(flags.objective))
     by = mistakes.of(lambda: _by(flags.by))
@@ -169,8 +172,7 @@ def _question(flags: FindFlags, to: contract.Target | None, options: Options | N
         mistakes.add("--arrivals is about a rate, and connections have none", "leave it out")
     if meant and budget_s:
         _check_objective(meant, budget_s, mistakes)
-    threads = (options and options.threads) or max(1, len(facts.usable_cores()) // 2)
-    most = mistakes.of(lambda: _connections_most(by or "rate", flags.connections, threads, to))
+    most = mistakes.of(lambda: _connections_most(by or "rate", flags.connections, options, to))
     mistakes.none()
     assert meant and by and budget_s and arrivals and most
     return SearchQuestion(
@@ -182,7 +184,7 @@ def _question(flags: FindFlags, to: contract.Target | None, options: Options | N
         arrivals=arrivals,
         pause_ms=pause_ms,
         pause=pause,
-        seed=options.seed if options else 0,
+        seed=options.seed,
     )
 
 
@@ -213,7 +215,7 @@ def site_of_url(plan: UrlPlan, ceiling: CeilingOf) -> Site:
             disturbance=disturbance(record),
         )
 
-    threads_most = plan.options.threads or max(1, len(usable_cores()) // 2)
+    threads_most = plan.options.threads or plan.options.machine.threads_most
     return Site(plan.resolved.url, opened, False, threads_most, cores, assess)
 
 
@@ -225,9 +227,8 @@ def site_of_server(plan: ServerPlan, built: Built, ceiling: CeilingOf) -> Site:
     """
     # Imported here, as a URL needs no database, and what talks to one is not always installed.
 
-    many = len(usable_cores())
-    threads = plan.options.threads or max(1, many // CORES_PER_THREAD)
-    placement: Placement = "separate" if many > 1 else "shared"
+    threads = plan.options.threads or plan.options.machine.threads_among(CORES_PER_THREAD)
+    placement: Placement = "separate" if len(facts.usable_cores()) > 1 else "shared"
     cores = capacity.cores_for(placement, threads)
     options = replace(plan.options, cores=plan.options.cores or cores.engine)
 
@@ -280,23 +281,26 @@ def _by(text: str) -> By:
     raise UsageError(f"--by {text}: what is raised is rate or connections", "write --by rate")
 
 
-def _connections_most(by: By, asked: int | None, threads: int, to: contract.Target | None) -> int:
+def _connections_most(by: By, asked: int | None, options: Options, to: contract.Target | None) -> int:
     """The most connections the search may open. Raises UsageError where `asked` are not possible."""
-    files = facts.open_files_hard() - descriptors_beside(threads)
+    machine, threads = options.machine, options.threads or options.machine.threads_most
+    files = machine.open_files - descriptors_beside(threads)
     if files < 1:
         raise UsageError(
-            f"--threads {threads} need all the {facts.open_files_hard():,} files that may be open here",
+            f"--threads {threads} need all the {machine.open_files:,} files that may be open {machine.at}",
             "raise the limit (ulimit -Hn), or write fewer",
         )
     if to and to.address.startswith("unix:"):
         ports = files
     else:
-        of_one = load_plan.ports_of_an_address() or CONNECTIONS_CLOSED_MAX
+        of_one = machine.ports or CONNECTIONS_CLOSED_MAX
         ports = of_one * max(1, len(to.sources) if to else 1)
     fit = min(files, ports)
     if asked is not None and asked > fit:
         what = "files that may be open" if files <= ports else "ports an address has"
-        raise UsageError(f"-c {asked}: there are no more than {fit:,} {what} here", f"write -c {fit} or less")
+        raise UsageError(
+            f"-c {asked}: there are no more than {fit:,} {what} {machine.at}", f"write -c {fit} or less"
+        )
     return asked or min(fit, CONNECTIONS_OPEN_MAX if by == "rate" else CONNECTIONS_CLOSED_MAX)
 
 

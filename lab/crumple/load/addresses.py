@@ -1,13 +1,10 @@
-"""IP addresses: which may be loaded without asking, which are this machine's own, which to connect from."""
+"""IP addresses: which may be loaded without asking, and which to connect from."""
 
-import contextlib
 import ipaddress
-import socket
 from collections.abc import Sequence
 
 from crumple.errors import UsageError
-
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+from crumple.machine.load_machine import Address, LoadMachine
 
 # Local addresses that may be named: their ports, some 28,000 each, are more than the connections of a load.
 SOURCES_MAX = 1_024
@@ -24,17 +21,11 @@ def is_harmless(address: Address) -> bool:
     return any(address in network for network in OWN_NETWORKS if network.version == address.version)
 
 
-def is_own(address: Address) -> bool:
-    """Whether it is an address of this machine."""
-    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
-    with contextlib.suppress(OSError), socket.socket(family) as probe:
-        probe.bind((str(address), 0))
-        return True
-    return False
+def sources(written: Sequence[str], machine: LoadMachine) -> tuple[Address, ...]:
+    """Return the addresses of that machine that --source-address names, each an address or a range.
 
-
-def sources(written: Sequence[str]) -> tuple[Address, ...]:
-    """Return the addresses that --source-address names, each an address or a range. Raises UsageError."""
+    Raises UsageError.
+    """
     found = [address for text in written for address in _source_range(text)]
     if len({address.version for address in found}) > 1:
         raise UsageError("--source-address names both IPv4 and IPv6", "give addresses of one kind")
@@ -43,9 +34,9 @@ def sources(written: Sequence[str]) -> tuple[Address, ...]:
             f"--source-address names {len(found):,} addresses", f"give at most {SOURCES_MAX:,} of them"
         )
     for address in found:
-        if not is_own(address):
+        if not machine.owns(address):
             raise UsageError(
-                f"--source-address {address} is not an address of this machine",
+                f"--source-address {address} is not an address of {machine.where or 'this machine'}",
                 "see: ip address; on loopback all of 127.0.0.0/8 are",
             )
     return tuple(dict.fromkeys(found))

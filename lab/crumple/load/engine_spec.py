@@ -3,12 +3,10 @@
 `load_plan` reads what was typed, and `report` shows the result.
 """
 
-import contextlib
 import math
 import os
 import signal
-import socket
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crumple import contract, engine
@@ -16,7 +14,8 @@ from crumple.engine import EndEarly, Engine, OnProgress
 from crumple.errors import CrumpleError, EngineFailed, Interrupted
 from crumple.interrupt import ending_early
 from crumple.load.load_options import Options
-from crumple.machine import capacity, facts
+from crumple.machine import capacity
+from crumple.machine.load_machine import LoadMachine
 
 # Milliseconds between two readings of processes and connections.
 PROBE_INTERVAL_MS = 100
@@ -24,8 +23,6 @@ PROBE_INTERVAL_MS = 100
 CONNECTIONS_PER_THREAD = 256
 # Requests per second that one thread of the engine sends without coming near its limits.
 RATE_PER_THREAD_PER_S = 50_000
-# Seconds to wait for a first connect. A refusal comes at once, so a connect that takes longer is not refused.
-KNOCK_S = 0.25
 
 
 @dataclass(frozen=True)
@@ -45,10 +42,10 @@ def spec(
     shape: contract.ShapeSpec,
     stop: contract.StopSpec,
     options: Options,
-    usable_cores: int,
+    threads_most: int | None = None,
     warm_up_s: float | None = None,
 ) -> contract.TrialSpec:
-    """Return the engine's spec. `usable_cores`: how many there are, which limits the number of threads."""
+    """Return the engine's spec. `threads_most`: None: as many as suit the machine."""
     warm_up = warm_up_s and contract.WarmUpSpec(
         connections=None, pauses=True, stop=contract.DurationStopSpec(duration_s=warm_up_s)
     )
@@ -63,7 +60,7 @@ def spec(
         warm_up=warm_up or None,
         stop=stop,
         timeouts=contract.TimeoutSpec(connect_s=options.connect_s, request_s=options.request_s),
-        threads=options.threads or threads_for(shape, usable_cores),
+        threads=options.threads or threads_for(shape, threads_most or options.machine.threads_most),
         cores=options.cores,
         probe=contract.ProbeSpec(
             interval_ms=PROBE_INTERVAL_MS,
@@ -87,13 +84,13 @@ def descriptors_beside(threads: int) -> int:
     return 32 + 3 * threads
 
 
-def threads_for(shape: contract.ShapeSpec, usable_cores: int) -> int:
-    """1, or more for many connections or a high rate; at most half of the cores, as the server needs some."""
+def threads_for(shape: contract.ShapeSpec, most: int) -> int:
+    """1, or more for many connections or a high rate. `most`: how many there may be."""
     if isinstance(shape, contract.OpenShapeSpec):
         wanted = math.ceil(peak_per_s(shape) / RATE_PER_THREAD_PER_S)
     else:
         wanted = math.ceil(capacity.connections_of(shape) / CONNECTIONS_PER_THREAD)
-    return max(1, min(wanted, usable_cores // 2, capacity.connections_of(shape)))
+    return max(1, min(wanted, most, capacity.connections_of(shape)))
 
 
 def conduct(load: Engine, asked: contract.TrialSpec, on_progress: OnProgress) -> Conducted:
@@ -114,23 +111,13 @@ def conduct(load: Engine, asked: contract.TrialSpec, on_progress: OnProgress) ->
     return Conducted(record, end_early.asked)
 
 
-def check_listening(target: contract.Target) -> None:
-    """Return unless a first connect is refused. Raises CrumpleError.
+def check_listening(target: contract.Target, machine: LoadMachine) -> None:
+    """Return unless a first connect from that machine is refused. Raises CrumpleError.
 
     The load finds whatever else may go wrong with a connection.
     """
-    if refuses(target):
+    if machine.refuses(target.address):
         raise CrumpleError(nobody_listens(target))
-
-
-def refuses(target: contract.Target) -> bool:
-    """Whether a connect is refused: nobody listens there."""
-    with contextlib.suppress(OSError):
-        try:
-            _knock(target.address)
-        except ConnectionRefusedError:
-            return True
-    return False
 
 
 def nobody_listens(target: contract.Target) -> str:
@@ -138,16 +125,6 @@ def nobody_listens(target: contract.Target) -> str:
     if target.proxy is not None:
         return f"no proxy listens at {target.address}; start it, or mend -x"
     return f"nobody listens at {target.address}; start the server, or mend the URL"
-
-
-def _knock(address: str) -> None:
-    if address.startswith("unix:"):
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(KNOCK_S)
-            connection.connect(address.removeprefix("unix:"))
-        return
-    host, _, port = address.rpartition(":")
-    socket.create_connection((host.strip("[]"), int(port)), timeout=KNOCK_S).close()
 
 
 def cores_of(pid: int | None) -> tuple[int, ...]:
@@ -158,8 +135,3 @@ def cores_of(pid: int | None) -> tuple[int, ...]:
         return tuple(sorted(os.sched_getaffinity(pid)))
     except OSError:
         return ()
-
-
-def elsewhere(engine_cores: Collection[int], server_cores: Collection[int]) -> int:
-    """How many cores the engine may use that the server may not. `engine_cores` empty: it is not bound."""
-    return len({*(engine_cores or facts.usable_cores())} - {*server_cores})

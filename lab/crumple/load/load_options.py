@@ -11,7 +11,8 @@ from crumple.errors import Mistakes, UsageError
 from crumple.load import typed_values
 from crumple.load.load_flags import EngineFlags
 from crumple.load.target import Resolved
-from crumple.machine import process_tree
+from crumple.machine import load_machine, process_tree
+from crumple.machine.load_machine import LoadMachine
 
 # Seconds after which an attempt to connect is given up, unless a flag says otherwise.
 CONNECT_S = 5.0
@@ -58,9 +59,11 @@ class Options:
     speed_of_cores: tuple[int, ...] = ()
     """The cores whose speed is read."""
     seed: int = field(default_factory=random_seed)
+    machine: LoadMachine = field(default_factory=load_machine.this)
+    """Where the load comes from."""
 
 
-def options_of(flags: EngineFlags, usable_cores: Sequence[int]) -> Options:
+def options_of(flags: EngineFlags, machine: LoadMachine) -> Options:
     """Return what the load needs beside its shape. Raises UsageError."""
     mistakes = Mistakes()
     mistakes.of(lambda: typed_values.bounded("--threads", flags.threads, most=typed_values.THREADS_MAX))
@@ -70,7 +73,7 @@ def options_of(flags: EngineFlags, usable_cores: Sequence[int]) -> Options:
     request_s = _timeout_s("--timeout", flags.timeout, REQUEST_S, mistakes)
     # A user who waits one second for the whole request does not wait five for the connection.
     connect_s = _timeout_s("--connect-timeout", flags.connect_timeout, min(CONNECT_S, request_s), mistakes)
-    cores = mistakes.of(lambda: _cores(flags.cores, usable_cores)) or ()
+    cores = mistakes.of(lambda: _cores(flags.cores, machine.cores)) or ()
     if flags.watch is not None and flags.no_watch:
         mistakes.add("--watch names a process, and --no-watch watches none", "leave one of them out")
     server_pid = None if flags.watch is None else mistakes.of(lambda: watched_pid(str(flags.watch)))
@@ -84,6 +87,7 @@ def options_of(flags: EngineFlags, usable_cores: Sequence[int]) -> Options:
         kernel_timestamps=not flags.no_kernel_timestamps,
         pacing="spin" if flags.spin else "sleep",
         server_pid=server_pid,
+        machine=machine,
     )
     return options if flags.seed is None else replace(options, seed=flags.seed)
 

@@ -1,7 +1,7 @@
 """The flags of `crumple load` → a load as it is meant, or every mistake in them, one line each.
 
 `typed_request` reads the flags of the request, `target` where the load goes, `load_shape` when it is sent.
-This reads files, resolves names and reads this machine's limits, but sends nothing. For --debug, `specs`
+This reads files, resolves names and reads the machine's limits, but sends nothing. For --debug, `specs`
 makes a spec for each request of a load: it is sent once on a connection of its own, and both sides are kept.
 """
 
@@ -27,8 +27,8 @@ from crumple.load import (
 from crumple.load.load_flags import LoadFlags, OutputFlags, RequestFlags
 from crumple.load.load_options import READINGS, Options
 from crumple.load.target import Resolved
-from crumple.machine import capacity, facts
-from crumple.machine.facts import UnreadError
+from crumple.machine import capacity, load_machine
+from crumple.machine.load_machine import LoadMachine
 
 if TYPE_CHECKING:
     from crumple.load.objective import Term
@@ -39,6 +39,8 @@ class LoadPlan:
     """One load as the flags mean it."""
 
     resolved: Resolved
+    machine: LoadMachine
+    """Where the load comes from."""
     spec: contract.TrialSpec
     fail_if: tuple["Term", ...]
     """Conditions that its record must not meet."""
@@ -48,15 +50,17 @@ class LoadPlan:
     """Whether the number of requests was given, so that no others may be sent beside the load."""
 
 
-def plan(url: str, flags: LoadFlags) -> LoadPlan:
-    """Return the load that the flags mean. Raises UsageError with every mistake, one line each."""
-    mistakes = Mistakes()
-    usable = facts.usable_cores()
-    resolved = mistakes.of(lambda: target.resolve(url, flags))
+def plan(url: str, flags: LoadFlags, machine: LoadMachine | None = None) -> LoadPlan:
+    """Return the load from a machine, by default this one, that the flags mean.
+
+    Raises UsageError with every mistake, one line each.
+    """
+    machine, mistakes = machine or load_machine.this(), Mistakes()
+    resolved = mistakes.of(lambda: target.resolve(url, flags, machine))
     path = resolved.path if resolved else "/"
     requests = mistakes.of(lambda: requests_of(flags, path, per_request=flags.disable_keepalive))
     meant = mistakes.of(lambda: load_shape.shape_of(flags))
-    options = mistakes.of(lambda: load_options.options_of(flags, usable))
+    options = mistakes.of(lambda: load_options.options_of(flags, machine))
     warm_up_s = mistakes.of(lambda: _warm_up_s(flags.warm_up, meant.shape if meant else None))
     fail_if = mistakes.of(lambda: _terms(flags.fail_if or ())) or ()
     mistakes.of(lambda: habit_flags.check(flags))
@@ -69,6 +73,7 @@ def plan(url: str, flags: LoadFlags) -> LoadPlan:
     options, unwatched = watching.watch(options, resolved, by_itself=by_itself)
     return LoadPlan(
         resolved=resolved,
+        machine=machine,
         spec=engine_spec.spec(
             label=resolved.url,
             target=resolved.target,
@@ -76,7 +81,6 @@ def plan(url: str, flags: LoadFlags) -> LoadPlan:
             shape=meant.shape,
             stop=meant.stop,
             options=load_options.reading(options, resolved),
-            usable_cores=len(usable),
             warm_up_s=warm_up_s,
         ),
         fail_if=fail_if,
@@ -136,8 +140,8 @@ def _check_outputs(flags: LoadFlags, mistakes: Mistakes) -> None:
 
 
 def _check_fits(shape: contract.ShapeSpec, to: contract.Target, options: Options, mistakes: Mistakes) -> None:
-    """Check that this machine can open all connections; an open shape may not reach its limit."""
-    connections = capacity.connections_of(shape)
+    """Check that all connections can be opened; an open shape may not reach its limit."""
+    machine, connections = options.machine, capacity.connections_of(shape)
     if options.threads is not None and options.threads > connections:
         mistakes.add(
             f"--threads {options.threads} are more than the {connections} connections",
@@ -145,32 +149,23 @@ def _check_fits(shape: contract.ShapeSpec, to: contract.Target, options: Options
         )
     if isinstance(shape, contract.OpenShapeSpec):
         return
-    descriptors = facts.open_files_hard()
-    threads = options.threads or engine_spec.threads_for(shape, len(facts.usable_cores()))
-    if connections + engine_spec.descriptors_beside(threads) > descriptors:
+    threads = options.threads or engine_spec.threads_for(shape, machine.threads_most)
+    if connections + engine_spec.descriptors_beside(threads) > machine.open_files:
         mistakes.add(
-            f"{connections:,} connections need more than the {descriptors:,} files that may be open here",
+            f"{connections:,} connections need more than the {machine.open_files:,} files that may be open "
+            f"{machine.at}",
             "raise the limit (ulimit -Hn), or use fewer connections",
         )
-    ports = ports_of_an_address()
+    ports = machine.ports
     if ports is None or to.address.startswith("unix:"):
         return
     if connections > ports * max(1, len(to.sources)):
         needed = -(-connections // ports)
         mistakes.add(
-            f"{connections:,} connections need more than the {ports:,} ports an address has here",
+            f"{connections:,} connections need more than the {ports:,} ports an address has {machine.at}",
             f"give {needed} or more addresses to connect from, on loopback "
             f"--source-address 127.0.0.2-127.0.0.{needed + 1}",
         )
-
-
-def ports_of_an_address() -> int | None:
-    """Return how many local ports each address has; None if that cannot be read."""
-    try:
-        first, last = facts.port_range()
-    except UnreadError:
-        return None
-    return last - first + 1
 
 
 def specs(spec: contract.TrialSpec) -> list[contract.TrialSpec]:

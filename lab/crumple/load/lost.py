@@ -11,7 +11,7 @@ from typing import Any
 
 from crumple import contract
 from crumple.contract import TrialRecord
-from crumple.load import engine_spec
+from crumple.machine import load_machine
 from crumple.machine.guard import Guarded
 from crumple.machine.life import End, Life
 from crumple.record import failures, limiter_course, outage
@@ -68,7 +68,7 @@ def after(
         return None
     if seen is None and not (is_silent and was_answered):
         return find_restart(record)
-    if engine_spec.refuses(record.spec.target):
+    if load_machine.refuses(record.spec.target.address):
         return lost_server(record, seen, refuses=True)
     return None if ask is None else _asked(record, seen, ask())
 
@@ -145,7 +145,7 @@ def _ended(
 def listens_again(target: contract.Target, within_s: float) -> bool:
     """Whether anybody listens there, or does within that time."""
     until_s = time.monotonic() + within_s
-    while engine_spec.refuses(target):
+    while load_machine.refuses(target.address):
         if time.monotonic() >= until_s:
             return False
         time.sleep(LOOK_S)

@@ -6,18 +6,17 @@ It resolves names and reads this machine's own addresses and listeners; it opens
 import contextlib
 import ipaddress
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crumple import contract
 from crumple.errors import Mistakes, UsageError
 from crumple.load import addresses, certificates, through, typed_url
-from crumple.load.addresses import Address, is_harmless, is_own
+from crumple.load.addresses import is_harmless
 from crumple.load.load_flags import TargetFlags
 from crumple.load.through import Hop
-from crumple.machine import process_tree
-
-Lookup = Callable[[str], Sequence[str]]
+from crumple.machine import load_machine, process_tree
+from crumple.machine.load_machine import Address, LoadMachine, is_own
 
 
 @dataclass(frozen=True)
@@ -39,28 +38,20 @@ class _How:
     sources: Sequence[Address]
     versions: Sequence[int]
     allow_remote: bool
-    lookup: Lookup
+    machine: LoadMachine
 
 
-def addresses_of(host: str) -> list[str]:
-    """The numeric addresses of a name, in the system's order. Raises OSError, UnicodeError.
+def resolve(typed: str, flags: TargetFlags | None = None, machine: LoadMachine | None = None) -> Resolved:
+    """Return where a load on a URL goes from a machine, by default this one.
 
-    Names below localhost are this machine (RFC 6761, 6.3), which not every resolver knows.
+    Raises UsageError with every mistake, one line each.
     """
-    if host.lower().rstrip(".").endswith(".localhost"):
-        return ["127.0.0.1", "::1"]
-    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
-
-
-def resolve(typed: str, flags: TargetFlags | None = None, *, lookup: Lookup = addresses_of) -> Resolved:
-    """Return where a load on a URL goes. Raises UsageError with every mistake, one line each."""
-    flags, mistakes = flags or TargetFlags(), Mistakes()
+    flags, machine, mistakes = flags or TargetFlags(), machine or load_machine.this(), Mistakes()
     url = mistakes.of(lambda: typed_url.read(typed))
-    sources = mistakes.of(lambda: addresses.sources(flags.source_address or ())) or ()
+    sources = mistakes.of(lambda: addresses.sources(flags.source_address or (), machine)) or ()
     way = through.way(flags, url, mistakes)
     tls = certificates.tls(flags, url, mistakes)
-    how = _How(sources, _versions(flags), flags.allow_remote, lookup)
+    how = _How(sources, _versions(flags), flags.allow_remote, machine)
     if way.proxy is not None and url is not None and not how.allow_remote:
         mistakes.of(lambda: _check_harmless_there(url.host, how))
     hop = way.hop
@@ -109,7 +100,7 @@ class _UnresolvedError(UsageError):
 def _addresses(host: str, how: _How) -> list[Address]:
     """Return the addresses of a host that may be loaded. Raises UsageError."""
     try:
-        found = [_normal(ipaddress.ip_address(text)) for text in how.lookup(host)]
+        found = [_normal(ipaddress.ip_address(text)) for text in how.machine.addresses_of(host)]
     except (OSError, UnicodeError) as error:
         why = getattr(error, "strerror", None) or error
         raise _UnresolvedError(

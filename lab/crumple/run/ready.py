@@ -14,7 +14,7 @@ from typing import Protocol
 from crumple.errors import CrumpleError, ServerFailed, UsageError
 from crumple.load import addresses, target
 from crumple.load.load_flags import TargetFlags
-from crumple.machine import alone, process_tree
+from crumple.machine import alone, load_machine, process_tree
 from crumple.run.store import Failure
 from crumple.study.study import Experiment
 from crumple.subject import answer_check, server_toml, servers
@@ -151,7 +151,7 @@ def _by_url(url: str) -> Brought:
 def _pid(address: str) -> int | None:
     """Return the process that listens there; None if it is on another machine or we may not inspect it."""
     host, _, port = address.rpartition(":")
-    if not addresses.is_own(ipaddress.ip_address(host.strip("[]"))):
+    if not load_machine.is_own(ipaddress.ip_address(host.strip("[]"))):
         return None
     try:
         return process_tree.owner(int(port))

@@ -132,7 +132,7 @@ def _spec(place: RunningServer, shape: contract.ClosedShapeSpec, load_s: float) 
         shape=shape,
         stop=contract.DurationStopSpec(duration_s=load_s),
         options=place.options,
-        usable_cores=1,
+        threads_most=1,
     )
 
 

@@ -138,7 +138,7 @@ class _Way:
     @property
     def threads(self) -> int:
         """How many threads the engine may have."""
-        return max(1, len(facts.usable_cores()) // CORES_PER_THREAD)
+        return self.asked.options.machine.threads_among(CORES_PER_THREAD)
 
     @property
     def options(self) -> Options:
@@ -178,7 +178,7 @@ def _build(version: Version, server: ServerVersion, tell: Telling) -> Built:
 
 
 def _of_url(version: Version, resolved: Resolved, way: _Way) -> Site:
-    engine_spec.check_listening(resolved.target)
+    engine_spec.check_listening(resolved.target, way.asked.options.machine)
     options, _ = watching.watch(way.asked.options, resolved)
     options, cores = _watch(options, options.server_pid), engine_spec.cores_of(options.server_pid)
     requests, process = way.asked.requests_at(resolved.path), lost.process(options.server_pid)

@@ -13,6 +13,7 @@ from crumple.find.find_plan import is_server
 from crumple.load import target
 from crumple.load.load_flags import TargetFlags
 from crumple.load.target import Resolved
+from crumple.machine.load_machine import LoadMachine
 from crumple.parsing import did_you_mean
 from crumple.subject import command_start, commits, server_toml
 from crumple.subject.server_toml import ServerDescription, Setting, Variant
@@ -112,8 +113,11 @@ def split(words: Sequence[str], typed: Sequence[str]) -> tuple[list[str], list[t
     return [*words[: len(words) - len(after)]], [tuple(command) for command in commands]
 
 
-def read(text: str, flags: TargetFlags, known: Known) -> VersionKind:
-    """Return what the text names; `known`: the servers of the project. Raises UsageError."""
+def read(text: str, flags: TargetFlags, known: Known, machine: LoadMachine | None = None) -> VersionKind:
+    """Return what the text names; `known`: the servers of the project; `machine`: which loads it.
+
+    Raises UsageError.
+    """
     name = server_toml.server_of(text)
     settings = text.removeprefix(name)
     folder, at, commit = name.rpartition("@")
@@ -125,7 +129,7 @@ def read(text: str, flags: TargetFlags, known: Known) -> VersionKind:
         raise UsageError(f"{text}: there is no folder {name}", "check the path")
     if is_server(text):
         return _server_named(text, name, known())
-    return UrlVersion(target.resolve(text, flags))
+    return UrlVersion(target.resolve(text, flags, machine))
 
 
 def command(words: tuple[str, ...]) -> CommandVersion:

@@ -344,7 +344,7 @@ class _VersusCourse:
                     shape=shape,
                     stop=contract.DurationStopSpec(duration_s=measured_s),
                     options=replace(place.options, seed=drawn, speed_of_cores=self._cores_apart(place)),
-                    usable_cores=2 * self._sites[FIRST].threads_most,
+                    threads_most=self._sites[FIRST].threads_most,
                     warm_up_s=warm_s,
                 )
             )

@@ -14,7 +14,8 @@ from crumple.gate import condition
 from crumple.gate.condition import Condition
 from crumple.load import flag_files, load_flags, load_options, load_plan, load_shape, typed_values
 from crumple.load.load_flags import EngineFlags, RequestFlags, TargetFlags
-from crumple.machine import facts
+from crumple.machine import load_machine
+from crumple.machine.load_machine import LoadMachine
 from crumple.versus import versions, versus_conditions
 from crumple.versus.lengths import Loads
 from crumple.versus.version_sites import CommonRequest
@@ -66,12 +67,21 @@ class VersusPlan:
         return tuple(each.letter for each in others if versions.same(first.kind, each.kind))
 
 
-def plan(words: Sequence[str], typed: Sequence[str], flags: VersusFlags, known: Known) -> VersusPlan:
-    """Return what the words and flags mean. `typed`: the whole command line. Raises UsageError."""
+def plan(
+    words: Sequence[str],
+    typed: Sequence[str],
+    flags: VersusFlags,
+    known: Known,
+    machine: LoadMachine | None = None,
+) -> VersusPlan:
+    """Return what the words and flags mean. `typed`: the whole command line; `machine`: which loads.
+
+    Raises UsageError.
+    """
     named, commands = versions.split(words, typed)
-    mistakes = Mistakes()
+    machine, mistakes = machine or load_machine.this(), Mistakes()
     found: list[VersionKind | None] = [
-        mistakes.of(partial(versions.read, text, flags, known)) for text in named
+        mistakes.of(partial(versions.read, text, flags, known, machine)) for text in named
     ]
     found += _commands(commands, flags, mistakes)
     typed_commands = [" ".join(each) for each in commands]
@@ -79,8 +89,8 @@ def plan(words: Sequence[str], typed: Sequence[str], flags: VersusFlags, known: 
     kinds = [each for each in found if each is not None]
     if len(kinds) == len(found):
         _check_together(kinds, flags, mistakes)
-    asked = mistakes.of(lambda: _common_request(flags))
-    loads = mistakes.of(lambda: _loads(flags, asked.options.seed if asked else 0))
+    asked = mistakes.of(lambda: _common_request(flags, machine))
+    loads = mistakes.of(lambda: _loads(flags, asked.options.seed if asked else 0, machine))
     fail_if = mistakes.of(lambda: condition.read(flags.fail_if or (), versus_conditions.KINDS)) or ()
     written = [("--html", flags.html), ("--junit", flags.junit), ("--save", flags.save)]
     flag_files.check(written, mistakes)
@@ -146,12 +156,12 @@ def _check_together(kinds: Sequence[VersionKind], flags: VersusFlags, mistakes: 
         mistakes.add(f"{flag} changes what a workload asks", "leave it out, or say --path")
 
 
-def _common_request(flags: VersusFlags) -> CommonRequest:
+def _common_request(flags: VersusFlags, machine: LoadMachine) -> CommonRequest:
     mistakes = Mistakes()
     engine_flags = EngineFlags(
         disable_keepalive=flags.disable_keepalive, timeout=flags.timeout, cores=flags.cores, seed=flags.seed
     )
-    options = mistakes.of(lambda: load_options.options_of(engine_flags, facts.usable_cores()))
+    options = mistakes.of(lambda: load_options.options_of(engine_flags, machine))
     parameters = mistakes.of(lambda: find_plan.read_assignments("--parameter", flags.parameter or ()))
     if flags.path is not None and not flags.path.startswith("/"):
         mistakes.add(f"--path {flags.path}: a path begins with /", f"write --path /{flags.path}")
@@ -166,7 +176,7 @@ def _common_request(flags: VersusFlags) -> CommonRequest:
     return CommonRequest(requests_at, flags.path, flags.workload, parameters, options)
 
 
-def _loads(flags: VersusFlags, seed: int) -> Loads:
+def _loads(flags: VersusFlags, seed: int, machine: LoadMachine) -> Loads:
     mistakes = Mistakes()
     budget_s = mistakes.of(
         lambda: typed_values.read_budget_s(flags.budget, BUDGET_S, BUDGET_S_MIN, "a few blocks")
@@ -178,9 +188,7 @@ def _loads(flags: VersusFlags, seed: int) -> Loads:
     if warm_up is not None:
         warm_up_s = mistakes.of(lambda: typed_values.read_duration_s("--warm-up", warm_up))
     arrivals = mistakes.of(lambda: load_shape.read_arrivals(flags.arrivals))
-    connections = mistakes.of(
-        lambda: typed_values.bounded("-c", flags.connections, most=facts.open_files_hard())
-    )
+    connections = mistakes.of(lambda: typed_values.bounded("-c", flags.connections, most=machine.open_files))
     mistakes.none()
     assert budget_s and tolerance and arrivals
     return Loads(

@@ -191,7 +191,6 @@ def _bench(pid: int, port: int, connections: int) -> Bench:
             shape=contract.ClosedShapeSpec(connections=number),
             stop=stop,
             options=options,
-            usable_cores=usable,
         )
         warm = warm_up and contract.WarmUpSpec(connections=None, pauses=True, stop=warm_up)
         return engine.run(loaded, spec.model_copy(update={"warm_up": warm}), lambda _: None)

@@ -218,7 +218,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Tria
         stored.write_text(record.model_dump_json(by_alias=True))
         loaded = f"record = json.load(open({str(stored)!r})); record['spec'] = spec\n"
         monkeypatch.setenv("CRUMPLE_ENGINE", str(documents.fake_engine(tmp_path, loaded)))
-        monkeypatch.setattr(engine_spec, "check_listening", lambda target: None)
+        monkeypatch.setattr(engine_spec, "check_listening", lambda target, machine: None)
 
     return stand_in
 

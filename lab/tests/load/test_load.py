@@ -18,6 +18,7 @@ from crumple.engine import Engine
 from crumple.errors import EngineFailed, Interrupted, UsageError
 from crumple.load import engine_spec, load_options
 from crumple.machine import process_tree
+from crumple.machine.load_machine import LoadMachine
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
@@ -64,7 +65,8 @@ time.sleep(60)
 def test_threads_fit_the_shape_and_leave_half_of_the_cores(
     shape: contract.ShapeSpec, cores: int, threads: int
 ) -> None:
-    assert engine_spec.threads_for(shape, cores) == threads
+    machine = LoadMachine(tuple(range(cores)), open_files=1_024, ports=None)
+    assert engine_spec.threads_for(shape, machine.threads_most) == threads
 
 
 def _engine(folder: Path, body: str = "") -> Engine:

@@ -52,7 +52,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., 
         loaded = f"record = json.load(open({str(stored)!r})); record['spec'] = spec\n{body}"
         path = documents.fake_engine(tmp_path, loaded)
         monkeypatch.setenv("CRUMPLE_ENGINE", str(path))
-        monkeypatch.setattr(engine_spec, "check_listening", lambda target: None)
+        monkeypatch.setattr(engine_spec, "check_listening", lambda target, machine: None)
 
     return stand_in
 

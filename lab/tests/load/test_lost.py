@@ -12,10 +12,11 @@ from crumple import contract
 from crumple.contract import TrialRecord
 from crumple.diagnose import presence
 from crumple.exports import measured
-from crumple.load import engine_spec, lost, unloaded
+from crumple.load import lost, unloaded
 from crumple.load.lost import ServerProcess
 from crumple.load.report import load_sentences
 from crumple.load.report.load_document import LoadDocument
+from crumple.machine import load_machine
 from crumple.machine.life import End
 from crumple.record.loss import Lost
 from crumple.record.outage import Gap, Outage
@@ -54,7 +55,7 @@ def listens(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
     monkeypatch.setattr(lost, "LOOK_S", 0.0)
 
     def set_to(is_listening: bool) -> None:
-        monkeypatch.setattr(engine_spec, "refuses", lambda _: not is_listening)
+        monkeypatch.setattr(load_machine, "refuses", lambda _: not is_listening)
 
     return set_to
 
@@ -100,7 +101,7 @@ def test_a_server_that_is_started_again_after_the_load_is_not_to_be_started(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     looks = [True, True, False]
-    monkeypatch.setattr(engine_spec, "refuses", lambda _: looks.pop(0))
+    monkeypatch.setattr(load_machine, "refuses", lambda _: looks.pop(0))
     of = record([100] * 10 + [0] * 10, [0] * 10 + [8] * 10, refused=80)
     found = lost.after(of, ServerProcess(lambda: ended_at(of, 1.0)), answered)
     assert found is not None and found.answers_again and not looks

@@ -3,6 +3,7 @@
 import ipaddress
 import socket
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from crumple.errors import UsageError
 from crumple.load import target
 from crumple.load.load_flags import TargetFlags
 from crumple.load.target import Resolved
+from crumple.machine import load_machine
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,7 +36,7 @@ def _names(**known: list[str]) -> Callable[[str], list[str]]:
 
 def _resolve(url: str, known: dict[str, list[str]] | None = None, **how: Any) -> Resolved:
     known = known or {"localhost": ["127.0.0.1"]}
-    return target.resolve(url, TargetFlags(**how), lookup=_names(**known))
+    return target.resolve(url, TargetFlags(**how), replace(load_machine.this(), addresses_of=_names(**known)))
 
 
 @pytest.mark.parametrize(
@@ -87,13 +89,13 @@ def test_names_below_localhost_are_this_machine(name: str, monkeypatch: pytest.M
         raise socket.gaierror(-2, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    assert target.addresses_of(name) == ["127.0.0.1", "::1"]
+    assert load_machine.addresses_of(name) == ["127.0.0.1", "::1"]
     assert target.resolve(f"http://{name}:1/").target == Target(
         address="127.0.0.1:1", host=f"{name.lower()}:1"
     )
     for other in ("localhost.test", "xlocalhost", "localhost.localhost.test"):
         with pytest.raises(socket.gaierror):
-            target.addresses_of(other)
+            load_machine.addresses_of(other)
 
 
 def test_https_verifies_the_name_unless_insecure(tmp_path: Path) -> None:

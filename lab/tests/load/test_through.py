@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from crumple.load import target, through
 from crumple.load.load_flags import TargetFlags
 from crumple.load.target import Resolved
 from crumple.load.through import Hop
+from crumple.machine import load_machine
 
 KNOWN = {
     "localhost": ["::1", "127.0.0.1"],
@@ -29,7 +31,7 @@ def lookup(host: str) -> Sequence[str]:
 
 
 def resolved(url: str, **how: Any) -> Resolved:
-    return target.resolve(url, TargetFlags(**how), lookup=lookup)
+    return target.resolve(url, TargetFlags(**how), replace(load_machine.this(), addresses_of=lookup))
 
 
 def refused(read: Callable[[], object]) -> str:

@@ -147,7 +147,7 @@ def test_a_load_beside_another_crumple_says_so_on_stderr_whatever_is_printed(
     """A program that reads the JSON on stdout finds the reason for odd figures beside it."""
     real_engine.used(monkeypatch)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(engine_spec, "check_listening", lambda target: None)
+    monkeypatch.setattr(engine_spec, "check_listening", lambda target, machine: None)
     held = alone._at_once("turn")
     assert held is not None
     with held:

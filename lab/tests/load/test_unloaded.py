@@ -23,10 +23,11 @@ from crumple.contract import (
     ShapeSpec,
 )
 from crumple.limit.finding import CAUSES, Finding, Unclear
-from crumple.load import engine_spec, unloaded
+from crumple.load import unloaded
 from crumple.load.report import load_sentences as say
-from crumple.machine import at_rest, connection_ends, facts, program
+from crumple.machine import at_rest, connection_ends, program
 from crumple.machine.at_rest import AtRest
+from crumple.machine.load_machine import LoadMachine
 from crumple.observation import one_by_one
 from crumple.observation.observed import FailuresAlone, WorkAlone
 from crumple.words import cause_sentences
@@ -210,9 +211,11 @@ def test_a_window_that_begins_late_counts_for_the_requests_that_it_covers(
 
 
 def test_the_engine_has_the_cores_that_are_not_the_servers() -> None:
-    assert engine_spec.elsewhere((2, 3), (0, 1)) == 2
-    assert engine_spec.elsewhere((1, 2), (0, 1)) == 1
-    assert engine_spec.elsewhere((), tuple(facts.usable_cores())) == 0
+    machine = LoadMachine((0, 1, 2, 3), open_files=1_024, ports=None)
+    assert machine.apart((2, 3), (0, 1)) == 2
+    assert machine.apart((1, 2), (0, 1)) == 1
+    assert machine.apart((), (0, 1, 2, 3)) == 0
+    assert replace(machine, where="loader").apart((), (0, 1, 2, 3)) == 4
 
 
 def test_a_load_that_read_nothing_of_the_server_is_not_judged() -> None:
