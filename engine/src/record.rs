@@ -202,8 +202,16 @@ pub struct Probes {
     pub server: Option<ProcessRecord>,
     /// The engine's threads that send and receive.
     pub threads: Vec<ThreadRecord>,
+    /// Of the machine that the load comes from.
     pub sockets: SocketRecord,
+    /// The machine that the load comes from.
     pub machine: MachineRecord,
+    /// The server's network namespace; null if the load comes from there, too.
+    #[serde(default)]
+    pub server_sockets: Option<SocketRecord>,
+    /// The server's machine; null if the load comes from it, too.
+    #[serde(default)]
+    pub server_machine: Option<MachineRecord>,
     /// Null if the spec does not ask for it.
     pub stages: Option<StageRecord>,
     /// Null if the spec does not ask for it.
@@ -214,11 +222,26 @@ pub struct Probes {
     pub speed: Option<SpeedRecord>,
 }
 
+/// How it was read at which stage requests in flight were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadBy {
+    /// Of requests that the engine knew to be in flight, both ends of their connections were looked up.
+    #[default]
+    Board,
+    /// Only the server's ends of the load's connections were looked up: whether there is a request, and where, is told by
+    /// that end alone. What is on its way to the server or back is not seen, so `in_flight` has only what is at the
+    /// server.
+    ServerEnd,
+}
+
 /// At which stage requests in flight were: a row per reading, at random times. A reading draws some of the requests in flight
 /// at random, and looks up the server's end of their connections. What it drew is the sum of the columns after `drawn`.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StageRecord {
+    #[serde(default)]
+    pub read_by: ReadBy,
     /// Since the first instant.
     pub at_ns: Vec<u64>,
     /// How much later than due the reading began.
@@ -242,6 +265,9 @@ pub struct StageRecord {
     pub returning: Vec<u64>,
     /// The request ended while it was looked up.
     pub thrown_away: Vec<u64>,
+    /// The server's end alone does not tell whether there is a request. Empty if the stages were read by the board.
+    #[serde(default)]
+    pub not_told_apart: Vec<u64>,
     /// Why nothing could be read; null if it could. Then there are no rows.
     pub why: Option<String>,
     /// Whether that is because another program than the one that is watched listens there, a proxy for instance.

@@ -61,7 +61,7 @@ pub fn run(run: &Run) -> Result<(), Failure> {
     preflight::check(&plan)?;
     let stamping = plan.stamped.then(Stamping::begin).flatten();
     plan.stamped = stamping.is_some();
-    let record = measure(spec, &plan, &enough)?;
+    let record = measure(TrialSpec { files: Vec::new(), ..spec }, &plan, &enough)?;
     let mut output = io::BufWriter::new(io::stdout().lock());
     serde_json::to_writer(&mut output, &record)
         .map_err(io::Error::from)

@@ -33,6 +33,19 @@ pub struct TrialSpec {
     /// all of it in one go.
     #[serde(default)]
     pub turns: Vec<TurnSpec>,
+    #[serde(default)]
+    pub begins: Begins,
+    /// The engine ends at once, without a record, if for so long no line came on standard input, or when that is at its
+    /// end: whoever started it is lost, and nobody else would end the load. Besides `go` a line may be `beat`, which only
+    /// says that somebody is there, and `end`, which ends the load early as SIGINT does. Meanwhile the engine writes
+    /// `{"beat":N}` on standard error each second. Null = it reads no line but `go`, and goes on to its end.
+    #[serde(default)]
+    pub silence_s: Option<f64>,
+    /// What is in files that this spec names: `ca_file`, `cert_file`, `key_file`, `body_file`, `file` of a part, and
+    /// `{line:FILE}`. A file that is listed here is not opened. The record's copy of the spec has none of them, since
+    /// there may be keys among them.
+    #[serde(default)]
+    pub files: Vec<FileSpec>,
     pub timeouts: TimeoutSpec,
     /// Threads that send and receive, each with its own share of the connections.
     pub threads: usize,
@@ -238,6 +251,28 @@ pub enum StopSpec {
     Duration { duration_s: f64 },
 }
 
+/// When the load begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Begins {
+    /// As soon as everything is ready.
+    #[default]
+    AtOnce,
+    /// When everything is ready, the engine writes `{"held":0}` on standard error, and begins with a line `go` on standard
+    /// input.
+    Told,
+}
+
+/// A file that comes with the spec.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FileSpec {
+    /// As the spec names it.
+    pub name: String,
+    /// Its bytes, in base64.
+    pub base64: String,
+}
+
 /// When the engine gives up on a connection and on a request.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -254,6 +289,10 @@ pub struct ProbeSpec {
     pub interval_ms: u64,
     /// Root of the server's process tree; null if the server is not on this machine.
     pub server_pid: Option<i32>,
+    /// Where the server itself listens, in its own network namespace, if that is not the target's address: behind a
+    /// published port of a container, a rule of the kernel that translates addresses, or a proxy. Null = it is.
+    #[serde(default)]
+    pub server_address: Option<String>,
     /// Whether to read, at random times, at which stage requests in flight are.
     pub stages: bool,
     /// Whether to read, at random times, what the server's threads do. It takes `server_pid`.

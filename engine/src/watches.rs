@@ -254,6 +254,8 @@ impl Watches {
             threads: self.threads.records(self.interval_ns),
             sockets: self.sockets.record(),
             machine: MachineRecord { all_processes, ..self.machine.record() },
+            server_sockets: None,
+            server_machine: None,
             stages: None,
             tasks: None,
             dependencies: None,

@@ -250,6 +250,25 @@ class TurnSpec(Frozen):
     """
 
 
+Begins = Literal["at-once", "told"]
+"""When the load begins.
+
+"at-once": As soon as everything is ready.
+"told": When everything is ready, the engine writes `{"held":0}` on standard error, and begins with a
+line `go` on standard input.
+"""
+
+
+class FileSpec(Frozen):
+    """A file that comes with the spec."""
+
+    name: str
+    """As the spec names it."""
+
+    base64: str
+    """Its bytes, in base64."""
+
+
 class TimeoutSpec(Frozen):
     """When the engine gives up on a connection and on a request."""
 
@@ -264,6 +283,12 @@ class ProbeSpec(Frozen):
     interval_ms: Count
     server_pid: Annotated[int, Field(ge=-2_147_483_648, le=2_147_483_647)] | None
     """Root of the server's process tree; null if the server is not on this machine."""
+
+    server_address: str | None = None
+    """Where the server itself listens, in its own network namespace, if that is not the target's address:
+    behind a published port of a container, a rule of the kernel that translates addresses, or a proxy.
+    Null = it is.
+    """
 
     stages: bool = False
     """Whether to read, at random times, at which stage requests in flight are."""
@@ -326,6 +351,21 @@ class TrialSpec(Frozen):
     `{"held":1}` with the number of turns so far on standard error, and holds its load until it reads a
     line `go` on standard input. The measured phase is that of all turns together, and what lies between
     two turns has no place in the record. Empty = all of it in one go.
+    """
+
+    begins: Begins = "at-once"
+    silence_s: float | None = None
+    """The engine ends at once, without a record, if for so long no line came on standard input, or when
+    that is at its end: whoever started it is lost, and nobody else would end the load. Besides `go` a line
+    may be `beat`, which only says that somebody is there, and `end`, which ends the load early as SIGINT
+    does. Meanwhile the engine writes `{"beat":N}` on standard error each second. Null = it reads no line
+    but `go`, and goes on to its end.
+    """
+
+    files: tuple[FileSpec, ...] = ()
+    """What is in files that this spec names: `ca_file`, `cert_file`, `key_file`, `body_file`, `file` of a
+    part, and `{line:FILE}`. A file that is listed here is not opened. The record's copy of the spec has
+    none of them, since there may be keys among them.
     """
 
     timeouts: TimeoutSpec
@@ -935,12 +975,24 @@ class MachineRecord(Frozen):
     unread: tuple[Unread, ...]
 
 
+ReadBy = Literal["board", "server-end"]
+"""How it was read at which stage requests in flight were.
+
+"board": Of requests that the engine knew to be in flight, both ends of their connections were looked
+up.
+"server-end": Only the server's ends of the load's connections were looked up: whether there is a
+request, and where, is told by that end alone. What is on its way to the server or back is not seen, so
+`in_flight` has only what is at the server.
+"""
+
+
 class StageRecord(Frozen):
     """At which stage requests in flight were: a row per reading, at random times. A reading draws some of
     the requests in flight at random, and looks up the server's end of their connections. What it drew is
     the sum of the columns after `drawn`.
     """
 
+    read_by: ReadBy = "board"
     at_ns: tuple[int, ...]
     """Since the first instant."""
 
@@ -975,6 +1027,11 @@ class StageRecord(Frozen):
 
     thrown_away: tuple[int, ...]
     """The request ended while it was looked up."""
+
+    not_told_apart: tuple[int, ...] = ()
+    """The server's end alone does not tell whether there is a request. Empty if the stages were read by
+    the board.
+    """
 
     why: str | None
     """Why nothing could be read; null if it could. Then there are no rows."""
@@ -1318,7 +1375,17 @@ class Probes(Frozen):
     """The engine's threads that send and receive."""
 
     sockets: SocketRecord
+    """Of the machine that the load comes from."""
+
     machine: MachineRecord
+    """The machine that the load comes from."""
+
+    server_sockets: SocketRecord | None = None
+    """The server's network namespace; null if the load comes from there, too."""
+
+    server_machine: MachineRecord | None = None
+    """The server's machine; null if the load comes from it, too."""
+
     stages: StageRecord | None = None
     """Null if the spec does not ask for it."""
 
