@@ -8,10 +8,12 @@ file system: its first process ends when the one that started it does, however t
 all its processes, mounts and links.
 """
 
+import contextlib
 import itertools
 import os
 import random
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -24,12 +26,11 @@ from typing import Any
 OWN_FOLDERS = ("/run", "/tmp")
 # On a host that serves nothing and only sends requests, the user's home is its own, too.
 WITH_HOME = (*OWN_FOLDERS, str(Path.home()))
-# The first process: it waits for the end of its input, and reaps whoever loses its parent.
+# The first process: it waits for the end of its input, and the kernel reaps whoever loses its parent.
 FIRST = """
-trap '' CHLD
 mount --make-rprivate / && hostname "$1" && shift && ip link set lo up || exit
 for folder; do mount -t tmpfs -o mode=1777 tmpfs "$folder" || exit; done
-echo $$ && read -r _
+echo $$ && exec env --ignore-signal=CHLD cat
 """
 WAYS_IN = ("--net", "--pid", "--mount", "--uts", "--")
 DIES_WITH_PARENT = ("setpriv", "--pdeathsig=KILL", "--")
@@ -44,9 +45,7 @@ def why_not() -> str:
     """Why no host can be made here; empty if one can."""
     if os.geteuid() != 0:
         return "only root makes other hosts, in network namespaces"
-    if missing := [
-        each for each in ("unshare", "nsenter", "setpriv", "ip", "hostname") if not shutil.which(each)
-    ]:
+    if missing := [each for each in ("unshare", "nsenter", "setpriv", "ip") if not shutil.which(each)]:
         return f"not installed: {', '.join(missing)}"
     made = subprocess.run(["unshare", "-nmpu", "--fork", "true"], capture_output=True, text=True, check=False)
     return "" if made.returncode == 0 else f"no namespace may be made here: {made.stderr.strip()}"
@@ -78,6 +77,10 @@ class Host:
                 there = _children(process.pid)
                 process.kill()
                 process.wait()
+                # If it had only begun, it was not yet told to die with its parent.
+                for pid in there:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
                 assert ended(there)
 
     def write(self, file: str, content: str) -> None:
@@ -87,6 +90,7 @@ class Host:
     def processes(self) -> dict[int, str]:
         """Its processes but for the first: the pid of each here, and its command."""
         inside = _namespace(self.pid)
+        assert inside, f"{self.name} has ended"
         found = {int(each.name): each for each in Path("/proc").iterdir() if each.name.isdigit()}
         return {pid: _command(pid) for pid in found if pid != self.pid and _namespace(pid) == inside}
 

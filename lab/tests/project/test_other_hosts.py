@@ -59,7 +59,8 @@ def test_a_host_has_a_name_processes_and_files_of_its_own(far: tuple[Host, Link]
     assert host.run("cat", "/tmp/folder/file").stdout == "text"
     assert not Path("/tmp/folder/file").exists()
     with host.running("sleep", "600") as sleeps:
-        assert host.processes() == {other_hosts.child(sleeps): "sleep 600"}
+        pid = other_hosts.child(sleeps)
+        assert other_hosts.at_last(lambda: host.processes() == {pid: "sleep 600"})
     assert other_hosts.ended([sleeps.pid]) and host.processes() == {}
 
 
