@@ -1,5 +1,6 @@
 """The hosts that other tests make: what they have of their own, and that nothing of them stays."""
 
+import os
 import signal
 import socket
 import subprocess
@@ -7,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import everywhere
 import other_hosts
 import published_port
 import pytest
@@ -25,6 +27,13 @@ with socket.create_server(("0.0.0.0", int(sys.argv[1]))) as listens:
     print("ready", flush=True)
     while True:
         threading.Thread(target=serve, args=(listens.accept()[0],), daemon=True).start()
+"""
+# Binds a socket of a kind to an address, and says to which.
+BINDS = """
+import socket, sys
+with socket.socket(int(sys.argv[1])) as binds:
+    binds.bind((sys.argv[2], 0))
+    print(binds.getsockname()[0])
 """
 # Makes a host with a link and a process in it, and says which pids they have.
 KEEPS = """
@@ -131,3 +140,24 @@ def test_docker_publishes_a_port_of_a_host(far: tuple[Host, Link]) -> None:
             assert connection.recv(1) == b"a"
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", port), timeout=20)
+
+
+def test_what_binds_to_loopback_listens_at_all_addresses() -> None:
+    if why := everywhere.why_not():
+        pytest.skip(why)
+    bound = [
+        (socket.AF_INET, "127.0.0.1"),
+        (socket.AF_INET, "127.0.0.2"),
+        (socket.AF_INET6, "::ffff:127.0.0.1"),
+    ]
+    with everywhere.listening():
+        said = [
+            subprocess.run(
+                [sys.executable, "-c", BINDS, str(int(kind)), address], capture_output=True, text=True
+            )
+            for kind, address in bound
+        ]
+    assert [each.stdout for each in said] == ["0.0.0.0\n", "127.0.0.2\n", "::\n"]
+    with socket.create_server(("127.0.0.1", 0)) as listens:
+        assert listens.getsockname()[0] == "127.0.0.1"
+    assert not any((each / f"{everywhere.PREFIX}{os.getpid()}").exists() for each in everywhere.UNIFIED)
