@@ -1,9 +1,10 @@
 """What to say of a load host that cannot be reached or was lost: one line, with the remedy.
 
-The messages are those of OpenSSH, of sh and of the C library, as they have been for years; another message is
-shown as it is.
+The messages that are known are those of OpenSSH, of shells and of the C library; another is shown as it is.
 """
 
+import re
+import shlex
 import signal
 from collections.abc import Sequence
 
@@ -11,11 +12,51 @@ from crumple.errors import LoadHostFailed, LoadHostLost
 from crumple.load_host.piped_process import Ending
 from crumple.load_host.where import Where
 
-# How a load host is lost: the process here, the engine there, both unable to speak, the network between, this
-# program itself, or an engine that writes what is not understood.
-HOW = ("client-ended", "engine-ended", "frozen", "link-cut", "lab-stopped", "not-understood")
+# How a load host is lost: the process here was ended, or the engine there; that was stopped; nothing passes
+# between the two; crumple itself was stopped; or what came was not what an engine writes.
+HOW = ("client-ended", "engine-ended", "frozen", "link-cut", "crumple-stopped", "not-understood")
 # The most characters of a foreign message that are shown.
 SHOWN_MOST = 200
+# A message → what it means, and the remedy. The first that is found in any line counts: ssh writes several.
+KNOWN = (
+    (
+        r"REMOTE HOST IDENTIFICATION HAS CHANGED",
+        "{where} has another host key than before",
+        "ask why; if that is right, remove the old one: ssh-keygen -R {name}, and accept the new: {try_it}",
+    ),
+    (
+        r"Host key verification failed|No \S+ host key is known",
+        "the host key of {where} is not known here",
+        "compare and accept it once: {try_it}",
+    ),
+    (
+        r"Permission denied \(|Too many authentication failures",
+        "{where} accepts no key that ssh finds here ({said})",
+        "give ssh one that needs no password: ssh-add, or ssh-copy-id {where}",
+    ),
+    (
+        r"Could not resolve hostname|Temporary failure in name resolution",
+        "{where} is no name that ssh can resolve ({said})",
+        "correct it, or give it a HostName in ~/.ssh/config",
+    ),
+    (
+        r"Connection refused",
+        "nothing accepts ssh connections at {where} ({said})",
+        "start sshd there, or give it a Port in ~/.ssh/config",
+    ),
+    (
+        r"timed out|No route to host|Network is unreachable",
+        "{where} does not answer ({said})",
+        "see that it runs and lets ssh through: {try_it}",
+    ),
+    (
+        r"(exec|sh|executable file).*not found|sh: No such file|not currently available",
+        "{where} gives no shell ({said})",
+        "name a host or a container in which `sh` can be run: {try_it}",
+    ),
+)
+# What ssh writes when the other end of its connection is gone.
+CUT = r"not responding|[Cc]losed by|Broken pipe|Connection reset|timed out|unreachable|[Ll]ost connection"
 
 
 def shown(text: str) -> str:
@@ -25,46 +66,84 @@ def shown(text: str) -> str:
     return plain if len(plain) <= SHOWN_MOST else f"{plain[:SHOWN_MOST]} …"
 
 
-def unreached(where: Where, ending: Ending | None, within_s: float) -> LoadHostFailed:
-    """No shell answered there. `ending`: how the process ended; None: it has not, within that time."""
-    try_it = f"try it: {' '.join(where.argv())} -c true"
+def unreached(where: Where, ending: Ending | None, within_s: float, noise: str) -> LoadHostFailed:
+    """No shell answered there. `ending`: how the process ended; None: it has not, within that time.
+
+    `noise`: the last line that it wrote, which was not the shell's answer.
+    """
+    try_it = _try(where)
     if ending is None:
-        return LoadHostFailed(f"{where.text} did not answer within {within_s:.0f} s", try_it)
-    said = ending.errors[-1] if ending.errors else f"{where.program} {ended(ending.code)}"
-    return LoadHostFailed(f"{where.text} gives no shell: {shown(said)}", try_it, ending.errors)
+        message = f"{where.text} gave no answer within {within_s:.0f} s"
+        return LoadHostFailed(f"{message}{f': {shown(noise)}' if noise else ''}", f"try it: {try_it}")
+    said = shown((ending.errors or (noise,))[-1] or f"{where.program} {ended(ending.code)}").rstrip(".")
+    errors = "\n".join(ending.errors)
+    for pattern, message, remedy in KNOWN:
+        if re.search(pattern, errors):
+            name = re.search(r"Host key for (\S+) has changed", errors)
+            words = {
+                "where": where.text,
+                "said": said,
+                "try_it": try_it,
+                "name": name[1] if name else where.text,
+            }
+            return LoadHostFailed(message.format(**words), remedy.format(**words), ending.errors)
+    return LoadHostFailed(f"{where.text} gives no shell: {said}", f"try it: {try_it}", ending.errors)
 
 
 def no_place(where: Where, refusals: Sequence[str], size: int) -> LoadHostFailed:
     """The engine could not be put anywhere. `refusals`: for each folder, its name and why."""
-    why = "; ".join(shown(each) for each in refusals) or "it names no folder"
-    remedy = f"give it {size / 1e6:.0f} MB in a folder to run programs from: set XDG_CACHE_HOME there"
-    return LoadHostFailed(f"{where.text} has no place for the engine: {why}", remedy)
+    why = "; ".join(shown(each) for each in refusals) or "neither HOME nor /tmp is its own"
+    remedy = f"let XDG_CACHE_HOME there name a folder with {size / 1e6:.0f} MB that programs may be run from"
+    return LoadHostFailed(f"the engine cannot be put on {where.text}: {why}", remedy)
 
 
 def other_machine(where: Where, system: str, machine: str, own: str) -> LoadHostFailed:
     """The engine is not built for the machine there."""
-    message = f"{where.text} is {shown(f'{system} {machine}')}, the engine is for Linux {own}"
-    return LoadHostFailed(message, "name a load host of this kind")
+    message = f"{where.text} is {shown(f'{system} {machine}')}, and this engine is for Linux {own}"
+    return LoadHostFailed(message, f"let the load come from a host of that kind: Linux {own}")
 
 
-def lost(where: Where, ending: Ending) -> LoadHostLost:
-    """The link ended before its trial did."""
-    if ending.flooded:
-        how, what = "not-understood", "wrote more than is kept"
-    elif ending.silent:
-        how, what = "link-cut", "sent nothing for 3 s"
-    elif ending.paused_s > 3:
-        how, what = "lab-stopped", f"heard nothing of this crumple for {ending.paused_s:.1f} s"
-    elif ending.code < 0:
-        how, what = "client-ended", f"was lost: {where.program} {ended(ending.code)}"
-    else:
-        how, what = "engine-ended", f"ended its engine: {where.program} {ended(ending.code)}"
+def lost(where: Where, ending: Ending, silence_s: float, states: Sequence[str] | None) -> LoadHostLost:
+    """The link ended before its trial did. `states`: of its processes there now; None: nobody can look."""
+    how, what, remedy = _how(where, ending, silence_s, states)
     said = f" ({shown(ending.errors[-1])})" if ending.errors else ""
-    return LoadHostLost(how, f"load-host-lost: {where.text} {what}{said}", "measure again", ending.errors)
+    return LoadHostLost(how, f"load-host-lost: {what}{said}", remedy, ending.errors)
+
+
+def _how(
+    where: Where, ending: Ending, silence_s: float, states: Sequence[str] | None
+) -> tuple[str, str, str]:
+    """Return how the load host was lost, in a word and in a sentence, and the remedy."""
+    again = "measure again"
+    if ending.flooded:
+        return "not-understood", f"{where.text} wrote more than an engine does", "see what answers there"
+    if ending.paused_s > silence_s:
+        what = f"crumple was stopped for {ending.paused_s:.1f} s, so {where.text} ended the load"
+        return "crumple-stopped", what, f"{again}, and do not stop crumple meanwhile"
+    if ending.silent:
+        if states and "T" in states:
+            return "frozen", f"the engine on {where.text} was stopped by somebody there", again
+        if states:
+            return "frozen", f"the engine on {where.text} did not speak for {silence_s:.0f} s", again
+        when = "" if states is None else ", which can be reached again"
+        return "link-cut", f"nothing came from {where.text} for {silence_s:.0f} s{when}", again
+    if ending.code < 0:
+        return "client-ended", f"{where.program}, which held {where.text}, {ended(ending.code)}", again
+    if re.search(CUT, "\n".join(ending.errors)):
+        return "link-cut", f"the connection to {where.text} was cut", again
+    remedy = f"{again}; if that comes back, see there whether memory is short: dmesg"
+    by = ended(128 - ending.code) if 128 < ending.code < 160 else "was killed, or its shell"
+    return "engine-ended", f"the engine on {where.text} {by}", remedy
 
 
 def ended(code: int) -> str:
     """How a process ended, by its code: negative for a signal."""
     if code >= 0:
         return f"ended with code {code}"
-    return f"was killed by signal {-code} ({signal.Signals(-code).name})"
+    names = {each.value: f" ({each.name})" for each in signal.Signals}
+    return f"was killed by signal {-code}{names.get(-code, '')}"
+
+
+def _try(where: Where) -> str:
+    """A command that shows the same to the user."""
+    return shlex.join([*where.command, "sh", "-c", "true"]) if where.command else f"ssh {where.text}"

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from crumple import engine as engines
 from crumple.errors import EngineFailed, LoadHostLost
-from crumple.load_host import host_errors
+from crumple.load_host import host_errors, sweep
 from crumple.load_host.piped_process import PipedProcess
 from crumple.load_host.sent_engine import SentEngine
 from crumple.load_host.where import Where
@@ -38,6 +38,7 @@ class Link:
         self.where = where
         # By it, all processes of this link are found there.
         self.mark = f"crumple-{secrets.token_hex(8)}"
+        self._is_loading = False
         self._record = b""
         self._tail: deque[str] = deque(maxlen=TAIL_LINES)
         self._process = PipedProcess(where.argv())
@@ -50,13 +51,13 @@ class Link:
             raise
 
     @property
-    def lives(self) -> bool:
-        """Whether it can take a trial."""
-        return self._process.lives
+    def is_free(self) -> bool:
+        """Whether it can take a trial: it has not ended, and no trial has been left."""
+        return self._process.lives and not self._is_loading
 
     def load(self, spec: str) -> None:
         """Begin a trial: `spec` is one line of JSON."""
-        self._record = b""
+        self._is_loading, self._record = True, b""
         self._tail.clear()
         self._say(spec)
 
@@ -81,6 +82,7 @@ class Link:
             if line.startswith(RECORD):
                 self._record = line
             elif line.startswith(ENDED):
+                self._is_loading = False
                 self._over(line)
                 return False
             elif not line.startswith(BEAT):
@@ -114,12 +116,14 @@ class Link:
         line = self._process.line(max(0.0, deadline - time.monotonic()))
         if line is not None:
             return line
-        if self._process.ending is None:
-            self._process.kill()
-            self._process.close()
+        ending = self._process.ending
+        self._process.kill()
+        self._process.close()
+        states = sweep.sweep(self.where, self.mark)
+        if ending is None:
             message = f"load-host-lost: {self.where.text} {what} within {within_s:.0f} s"
             raise LoadHostLost("frozen", message, "measure again", self._tail)
-        raise host_errors.lost(self.where, self._process.ending)
+        raise host_errors.lost(self.where, ending, SILENCE_S, states)
 
     def _over(self, line: bytes) -> None:
         """Raise EngineFailed if the engine's own program for this trial did not end with code 0."""

@@ -26,7 +26,7 @@ class LoadHost:
     def link(self) -> Iterator[Link]:
         """A link for one trial at a time: an open one that is idle, or else a new one.
 
-        It is kept for the next trial, unless this one raises. Raises LoadHostFailed.
+        It is kept for the next trial, if this one is over and has not raised. Raises LoadHostFailed.
         """
         link = self._taken()
         try:
@@ -34,7 +34,10 @@ class LoadHost:
         except BaseException:
             link.close()
             raise
-        self._idle.append(link)
+        if link.is_free:
+            self._idle.append(link)
+        else:
+            link.close()
 
     def facts(self) -> bytes:
         """What the engine there says of its machine, as JSON. Raises LoadHostFailed, LoadHostLost."""
@@ -54,7 +57,7 @@ class LoadHost:
         with self._opening:
             while self._idle:
                 link = self._idle.pop()
-                if link.lives:
+                if link.is_free:
                     return link
                 link.close()
             return Link(self.where, self._engine)

@@ -117,14 +117,14 @@ class SentEngine:
 
 def _answer(shell: PipedProcess, where: Where, mark: str, within_s: float) -> str:
     """Return the next line of the shell that begins with the mark; other lines are of its start-up files."""
-    deadline = time.monotonic() + within_s
-    while True:
-        line = shell.line(max(0.0, deadline - time.monotonic()))
-        if line is None:
-            raise host_errors.unreached(where, shell.ending, within_s)
-        said, _, answer = line.decode("utf-8", "replace").partition(" ")
+    deadline, noise = time.monotonic() + within_s, ""
+    while (line := shell.line(max(0.0, deadline - time.monotonic()))) is not None:
+        text = line.decode("utf-8", "replace")
+        said, _, answer = text.partition(" ")
         if said == mark:
             return answer
+        noise = text or noise
+    raise host_errors.unreached(where, shell.ending, within_s, noise)
 
 
 def _check_machine(where: Where, said: str) -> None:

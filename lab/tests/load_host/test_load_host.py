@@ -1,48 +1,19 @@
 """A link finds or sends the engine, serves trials one after the other, and says how it was lost."""
 
-import sys
 from pathlib import Path
 
 import pytest
-from crumple.errors import EngineFailed, LoadHostFailed, LoadHostLost
+import scripted_engine
+from crumple.errors import EngineFailed, LoadHostLost
 from crumple.load_host import where
 from crumple.load_host.load_host import LoadHost
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
-# Speaks as `crumple-engine serve` does; what the spec holds says how the trial goes.
-ENGINE = (
-    f"#!{sys.executable}"
-    + """
-import os, signal, sys
-if "--version" in sys.argv:
-    sys.exit(0)
-OVER = '{"ended":{"code":%d,"why":null}}'
-for line in sys.stdin:
-    match line.strip():
-        case "facts":
-            print('{"facts":{"cores":[0,1]}}')
-        case '"held"':
-            print('{"held":0}')
-        case "go":
-            print('{"elapsed_s":1}', '{"record":{"kept":1}}', OVER % 0, sep="\\n")
-        case '"refused"':
-            print('{"error":"no such rate","remedy":"take another"}', OVER % 2, sep="\\n")
-        case '"killed"':
-            os.kill(os.getpid(), signal.SIGKILL)
-        case '"silent"':
-            os.kill(os.getpid(), signal.SIGSTOP)
-    sys.stdout.flush()
-"""
-)
-
 
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
-    program = tmp_path / "engine"
-    program.write_text(ENGINE, encoding="utf-8")
-    program.chmod(0o755)
-    return program
+    return scripted_engine.written(tmp_path)
 
 
 def shell(home: Path) -> where.Where:
@@ -72,18 +43,10 @@ def test_what_the_engine_refuses_is_said_in_its_words(tmp_path: Path, program: P
             link.listen(lambda _: None, 60)
 
 
-@pytest.mark.parametrize("how", ["killed", "silent"])
+@pytest.mark.parametrize("how", ["killed", "silent", "flood"])
 def test_an_engine_that_is_gone_is_a_load_host_lost(tmp_path: Path, program: Path, how: str) -> None:
     with LoadHost(shell(tmp_path), program) as host:
         with pytest.raises(LoadHostLost, match="load-host-lost"), host.link() as link:
             link.load(f'"{how}"')
             link.listen(lambda _: None, 60)
         assert host.facts()
-
-
-def test_a_command_that_gives_no_shell_is_one_line(tmp_path: Path, program: Path) -> None:
-    for command in ("no-such-command x", "false x"):
-        with LoadHost(where.read(command), program) as host, pytest.raises(EngineFailed) as failed:
-            host.facts()
-        assert str(failed.value).isprintable() and failed.value.remedy
-    assert issubclass(LoadHostFailed, EngineFailed)
