@@ -14,7 +14,7 @@ from pathlib import Path
 from crumple.asked import found, fpm_pools
 from crumple.asked.found import AskedServer, NotAnswered
 from crumple.asked.fpm_pools import Pool, PoolState
-from crumple.machine import process_tree
+from crumple.machine import connection_ends, process_tree, tcp_tables
 
 NAME = "php-fpm"
 read = fpm_pools.read
@@ -24,9 +24,6 @@ _CHILD = re.compile(r"php-fpm: pool (.+)")
 _UNIX_STATE, _UNIX_INODE, _UNIX_PATH = 5, 6, 7
 # States of a Unix socket, as /proc/net/unix writes them.
 _CONNECTING, _CONNECTED = "02", "03"
-# Columns of /proc/net/tcp, counted from 0: local address, state and inode; and the state of an established
-# connection.
-_TCP_LOCAL, _TCP_STATE, _TCP_INODE, _ESTABLISHED = 1, 3, 9, "01"
 
 
 @dataclass(frozen=True)
@@ -86,8 +83,8 @@ def _pools(master: int, configuration: Path) -> list[Pool]:
     """Raises OSError."""
 
     def included(pattern: str) -> str:
-        root = Path("/") if pattern.startswith("/") else configuration.parent
-        files = sorted(root.glob(pattern.lstrip("/")))
+        folder = Path("/") if pattern.startswith("/") else configuration.parent
+        files = sorted(_there(master, folder).glob(pattern.lstrip("/")))
         return "\n".join(file.read_text(errors="replace") for file in files)
 
     variables = {}
@@ -95,34 +92,33 @@ def _pools(master: int, configuration: Path) -> list[Pool]:
         # The master may have written its title over it.
         environment = Path(f"/proc/{master}/environ").read_text(errors="replace")
         variables = dict(pair.split("=", 1) for pair in environment.split("\0") if "=" in pair)
-    return fpm_pools.pools(configuration.read_text(errors="replace"), included, variables)
+    return fpm_pools.pools(_there(master, configuration).read_text(errors="replace"), included, variables)
+
+
+def _there(pid: int, path: Path) -> Path:
+    """Return the path of a file of a process: in a container its / is not that of the machine."""
+    return Path(f"/proc/{pid}/root{path}")
 
 
 def _counted(master: int, pool: Pool, is_behind: bool) -> PoolState:
     titles = (_CHILD.match(_title(pid)) for pid in process_tree.descendants(master))
     children = Counter(title[1] for title in titles if title)[pool.name]
     at = pool.address
-    busy, waiting = _on_path(at) if isinstance(at, str) else _on_port(at[1])
+    busy, waiting = _on_path(at, master) if isinstance(at, str) else _on_port(at[1], master)
     return PoolState(pool, children, min(busy, children), waiting, is_behind)
 
 
-def _on_path(path: str) -> tuple[int, int]:
+def _on_path(path: str, master: int) -> tuple[int, int]:
     """Return connections to a Unix-domain socket: accepted, and waiting to be accepted."""
-    rows = [line.split() for line in Path("/proc/net/unix").read_text(errors="replace").splitlines()[1:]]
+    text = Path(f"/proc/{master}/net/unix").read_text(errors="replace")
+    rows = [line.split() for line in text.splitlines()[1:]]
     ours = [row for row in rows if len(row) > _UNIX_PATH and row[_UNIX_PATH] == path]
     accepted = sum(row[_UNIX_STATE] == _CONNECTED and row[_UNIX_INODE] != "0" for row in ours)
     return accepted, sum(row[_UNIX_STATE] == _CONNECTING and row[_UNIX_INODE] == "0" for row in ours)
 
 
-def _on_port(port: int) -> tuple[int, int]:
+def _on_port(port: int, master: int) -> tuple[int, int]:
     """Return connections to a port: accepted, and waiting to be accepted."""
-    inodes = []
-    for table in process_tree.TCP_TABLES:
-        with contextlib.suppress(OSError):
-            rows = (line.split() for line in Path(table).read_text().splitlines()[1:])
-            inodes += [
-                row[_TCP_INODE]
-                for row in rows
-                if row[_TCP_STATE] == _ESTABLISHED and int(row[_TCP_LOCAL].rpartition(":")[2], 16) == port
-            ]
-    return sum(inode != "0" for inode in inodes), inodes.count("0")
+    inodes = [*connection_ends.open_ends(master, port).values()]
+    waiting = inodes.count(tcp_tables.NOT_ACCEPTED)
+    return len(inodes) - waiting, waiting

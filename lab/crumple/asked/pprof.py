@@ -5,11 +5,13 @@ pprof answers as any unknown path. To answer, the runtime stops the program for 
 """
 
 import contextlib
+import ipaddress
+from collections.abc import Iterator
 from pathlib import Path
 
 from crumple.asked import calling, goroutines
 from crumple.asked.found import AskedServer, NotAnswered
-from crumple.machine import process_tree, runtimes
+from crumple.machine import network_namespaces, runtimes, tcp_tables
 
 NAME = "pprof"
 read = goroutines.read
@@ -24,10 +26,9 @@ def applies(server: AskedServer) -> Addresses | str:
     pids = [pid for pid in server.pids if runtimes.of([pid]) == "Go"]
     if not pids:
         return ""
-    sockets = {inode for pid in pids for inode in _sockets(pid)}
-    addresses = [_reached(host, port) for host, port in process_tree.heard_at(sockets)]
+    addresses = [at for pid in pids for at in _heard(pid)]
     if not addresses:
-        return "its sockets cannot be read, or it listens in another network namespace"
+        return "its sockets cannot be read, or it listens where only its own container reaches it"
     return tuple(dict.fromkeys(addresses))[:PORTS_MOST]
 
 
@@ -47,8 +48,16 @@ def call(addresses: Addresses, deadline: float) -> str:
     raise NotAnswered(f"/debug/pprof is not served at {asked}: import net/http/pprof to have it")
 
 
-def _reached(host: str, port: int) -> tuple[str, int]:
-    return {"0.0.0.0": "127.0.0.1", "::": "127.0.0.1"}.get(host, host), port
+def _heard(pid: int) -> Iterator[tuple[str, int]]:
+    """Yield where a process can be asked from here: in another namespace not on loopback."""
+    is_here = network_namespaces.is_own(pid)
+    loopback = ipaddress.ip_address("127.0.0.1")
+    for host, port in tcp_tables.heard_at(_sockets(pid), pid):
+        if not host.is_unspecified:
+            reached = [host]
+        else:
+            reached = [loopback] if is_here else network_namespaces.addresses_of(pid)
+        yield from ((str(each), port) for each in reached[:1] if is_here or not each.is_loopback)
 
 
 def _named(host: str, port: int) -> str:
@@ -56,11 +65,9 @@ def _named(host: str, port: int) -> str:
 
 
 def _sockets(pid: int) -> set[str]:
-    """Return the inodes of its sockets; none if it is in another network namespace."""
+    """Return the inodes of its sockets."""
     found: set[str] = set()
     with contextlib.suppress(OSError):
-        if Path(f"/proc/{pid}/ns/net").readlink() != Path("/proc/self/ns/net").readlink():
-            return found
         for file in Path(f"/proc/{pid}/fd").iterdir():
             with contextlib.suppress(OSError):
                 found.add(str(file.readlink()).removeprefix("socket:[").removesuffix("]"))

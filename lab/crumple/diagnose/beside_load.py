@@ -5,8 +5,7 @@ from pathlib import Path
 
 from crumple.contract import ProgressLine
 from crumple.experiment.subject import Subject
-from crumple.load.addresses import port_of
-from crumple.machine import bounds_of, connection_ends
+from crumple.machine import bounds_of, tcp_tables
 from crumple.observation.loaded import Beside
 from crumple.observation.observed import Observed
 
@@ -19,7 +18,7 @@ class BesideLoad:
 
     def __init__(self, subject: Subject, seen: Observed) -> None:
         self._pid = subject.pid
-        self._port = port_of(subject.target.address)
+        self._port = subject.server_port
         self._rest = seen.rest
         self._cores = subject.cores
         self._begin()
@@ -44,7 +43,7 @@ class BesideLoad:
             self._stopped.append((time.monotonic(), stopped_ns))
         files = [each for each in (self._open_files, bounds_of.open_files(self._pid)) if each]
         self._open_files = bounds_of.nearest(files)
-        queued = None if self._port is None else connection_ends.count_queued(self._pid, self._port)
+        queued = None if self._port is None else tcp_tables.queued(self._port, self._pid)
         if queued is not None:
             self._queued.append(queued)
 

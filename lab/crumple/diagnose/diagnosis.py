@@ -38,7 +38,6 @@ from crumple.limit import first_line
 from crumple.limit.finding import Finding, Said
 from crumple.limit.remedy import Remedy
 from crumple.load import canary
-from crumple.load.addresses import port_of
 from crumple.load.canary import LightRequests
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
 from crumple.machine import at_listener, at_rest, capacity, connection_ends, facts, setting_names
@@ -230,7 +229,7 @@ class _DiagnosisCourse:
             )
             self.below, _ = self._looked_at(shape, lambda _: None, for_s)
         self._watcher.doing("where the time goes, beyond the limit")
-        found = _with_processes(self._beyond(_others(self.subject)))
+        found = _with_processes(self._beyond(_others(self.subject)), self.subject.pid)
         self._watcher.doing("what a context switch costs here")
         found = replace(found, seen=self.seen, switch_s=_switch_s(self._loader))
         # Nothing can be tried on a server that answers nothing.
@@ -388,12 +387,12 @@ class _DiagnosisCourse:
         return record, beside
 
 
-def _with_processes(found: ServerFacts) -> ServerFacts:
+def _with_processes(found: ServerFacts, server: int | None) -> ServerFacts:
     """Count the processes of what the server asks most: all processes of the machine are looked through."""
     asked = peer_names.most_asked(found)
-    if asked is None or not asked.listener:
+    if asked is None or not asked.listener or server is None:
         return found
-    number = at_listener.processes(asked.address)
+    number = at_listener.processes(asked.address, server)
     peers = tuple(
         replace(each, processes=number) if each.address == asked.address else each
         for each in found.beyond.peers or ()
@@ -406,8 +405,8 @@ def _is_standstill(said: Said) -> bool:
 
 
 def _others(subject: Subject) -> int | None:
-    """Return how many connections of other clients the server holds; None if that cannot be seen here."""
-    port = port_of(subject.target.address)
+    """Return how many connections of other clients the server holds; None if that is not known."""
+    port = subject.server_port
     if subject.pid is None or port is None:
         return None
     return connection_ends.held_by_others(subject.pid, port)

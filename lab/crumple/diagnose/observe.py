@@ -21,8 +21,9 @@ from crumple.experiment.bench import Bench
 from crumple.experiment.subject import Subject
 from crumple.load import engine_spec, load_options
 from crumple.load.addresses import port_of
-from crumple.machine import at_rest, bounds_of, connection_ends, process_tree, runtimes
+from crumple.machine import at_rest, bounds_of, process_tree, runtimes
 from crumple.machine.at_rest import AtRest
+from crumple.machine.connection_ends import Opened
 from crumple.machine.process_tree import Tree
 from crumple.observation import loaded, one_by_one, parallelism
 from crumple.observation.observed import IdleHeld, Many, MemorySteps, Observed, WorkAlone
@@ -229,14 +230,14 @@ class Observation:
     def _held(self, at_first: Tree | None, grown: Tree | None) -> IdleHeld | None:
         """Hold idle connections. `grown`: the tree after requests that came one at a time."""
         target, pid = self.subject.target, self.subject.pid
-        port = port_of(target.address)
+        port = self.subject.server_port
         if pid is None or target.tls is not None or port is None:
             return None
-        before = self._tree()
+        before, opened = self._tree(), Opened(pid, port)
         request = self.subject.light
         with idle.connections(target.address, target.host, request, IDLE_CONNECTIONS) as held:
             after = self._steady()
-            ends = connection_ends.ends(pid, port, set(held.ports))
+            ends = opened.ends(set(held.ports))
             runtime = runtimes.of(ends.by_process) if ends else ""
             stop = contract.RequestsStopSpec(requests=BESIDE_IDLE_REQUESTS, within_s=BESIDE_IDLE_S)
             record = self._put_on((request,), 1, stop, held=True)
@@ -262,14 +263,16 @@ class Observation:
 
     def _memory(self) -> MemorySteps | None:
         """Look at what idle connections cost, before any load has made the server hold more memory."""
-        target, pid = self.subject.target, self.subject.pid
-        if pid is None or self.seen.held is None or not self.seen.held.answered:
+        target, pid, port = self.subject.target, self.subject.pid, self.subject.server_port
+        if pid is None or port is None or self.seen.held is None or not self.seen.held.answered:
             return None
 
         def may_go_on() -> bool:
             return self._time.has("what a connection takes in memory")
 
-        found = idle_memory.held(pid, target.address, target.host, self.subject.light, may_go_on)
+        found = idle_memory.held(
+            Opened(pid, port), target.address, target.host, self.subject.light, may_go_on
+        )
         self.settle()
         return found
 

@@ -21,9 +21,8 @@ from crumple.contract import PeerRecord, TrialRecord
 from crumple.errors import UsageError
 from crumple.experiment.bench import Bench
 from crumple.load.addresses import port_of
-from crumple.machine import holding, process_tree
+from crumple.machine import holding, network_namespaces, process_tree
 from crumple.machine.holding import NotHeld
-from crumple.machine.load_machine import is_own
 from crumple.observation.outcome import Refused, Stopped
 
 # How long requests of the load go through the server before the dependency is stopped, in seconds.
@@ -79,11 +78,13 @@ def _behind(server: int | None, address: str) -> int | Refused:
     """The root of the process tree that listens at the address and is none of the server's."""
     if server is None:
         return Refused("the server's process is not known")
-    port = _port_here(address)
-    if port is None or not process_tree.is_of_this_network(server, port):
+    port = port_of(address)
+    host = None if port is None else ipaddress.ip_address(address.rpartition(":")[0].strip("[]"))
+    at = None if host is None else network_namespaces.of_address(host, server)
+    if port is None or at is None:
         return Refused(f"who listens at {address} is not on this machine, or cannot be found from here")
     try:
-        root = process_tree.owner(port)
+        root = process_tree.owner(port, at)
     except UsageError as why:
         return Refused(str(why))
     theirs = {root, *process_tree.descendants(root)}
@@ -91,14 +92,6 @@ def _behind(server: int | None, address: str) -> int | Refused:
     if theirs & ours:
         return Refused(f"who listens at {address} is of the server, or of what it runs in")
     return root
-
-
-def _port_here(address: str) -> int | None:
-    """The port of an address of this machine; None: it is another machine's, or a Unix socket's."""
-    port = port_of(address)
-    if port is None:
-        return None
-    return port if is_own(ipaddress.ip_address(address.rpartition(":")[0].strip("[]"))) else None
 
 
 def _counted(record: TrialRecord, address: str, began_ns: int, ended_ns: int) -> Stopped | Refused | None:

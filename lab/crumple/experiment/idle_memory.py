@@ -6,7 +6,8 @@ from contextlib import ExitStack
 
 from crumple.contract import RequestSpec
 from crumple.experiment import idle
-from crumple.machine import connection_ends, memory_of
+from crumple.machine import memory_of
+from crumple.machine.connection_ends import Opened
 from crumple.observation.observed import MemoryStep, MemorySteps
 
 # How many steps of connections are held, and how many connections a step adds. The first step is left out of
@@ -19,10 +20,13 @@ SETTLED_SHARE, LOOK_S, SETTLING_S_MAX = 0.002, 0.15, 1.2
 
 
 def held(
-    pid: int, address: str, host: str, request: RequestSpec, may_go_on: Callable[[], bool] = lambda: True
+    opened: Opened,
+    address: str,
+    host: str,
+    request: RequestSpec,
+    may_go_on: Callable[[], bool] = lambda: True,
 ) -> MemorySteps:
     """Hold connections in steps, as long as it may go on. `address`: "ip:port", without TLS."""
-    port = int(address.rpartition(":")[2])
     steps: list[MemoryStep] = []
 
     def taken(why: str = "") -> MemorySteps:
@@ -37,12 +41,12 @@ def held(
             if not more.kept:
                 return taken("it closes a connection after its answer")
             ports |= {*more.ports}
-            seen_bytes = _settled(pid)
-            ends = connection_ends.ends(pid, port, ports)
+            seen_bytes = _settled(opened.pid)
+            ends = opened.ends(ports)
             if seen_bytes is None:
                 return taken("its memory could not be read: run as the server's user")
             if ends is None:
-                return taken(f"which connections it holds is not known: {connection_ends.unread(pid, port)}")
+                return taken(f"which connections it holds is not known: {opened.unread()}")
             if ends.accepted < EACH * (len(steps) + 1):
                 return taken(f"it held {ends.accepted} of {EACH * (len(steps) + 1)} connections")
             steps.append(MemoryStep(ends.accepted, seen_bytes))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from crumple import contract
 from crumple.load import engine_spec
+from crumple.load.addresses import port_of
 from crumple.load.load_options import Options
 from crumple.machine import facts
 from crumple.machine.guard import Guarded
@@ -31,6 +32,11 @@ class Subject:
     def pid(self) -> int | None:
         """The root of its process tree; None: not known, or not on this machine."""
         return self.options.server_pid
+
+    @property
+    def server_port(self) -> int | None:
+        """The port that it listens on in its own network namespace; None: it listens on a Unix socket."""
+        return port_of(self.options.server_address or self.target.address)
 
     @property
     def elsewhere(self) -> int:

@@ -65,6 +65,7 @@ def spec(
         probe=contract.ProbeSpec(
             interval_ms=PROBE_INTERVAL_MS,
             server_pid=options.server_pid,
+            server_address=options.server_address,
             stages=options.stages,
             tasks=options.tasks and options.server_pid is not None,
             dependencies=options.dependencies and options.server_pid is not None,

@@ -50,6 +50,8 @@ class Options:
     pacing: Literal["sleep", "spin"] = "sleep"
     server_pid: int | None = None
     """The root of the watched process tree."""
+    server_address: str | None = None
+    """Where the server listens in its own network namespace; None: where the load goes to."""
     stages: bool = False
     """Whether to read at which stage requests in flight are."""
     tasks: bool = False

@@ -15,7 +15,7 @@ from crumple.load import addresses, certificates, through, typed_url
 from crumple.load.addresses import is_harmless
 from crumple.load.load_flags import TargetFlags
 from crumple.load.through import Hop
-from crumple.machine import load_machine, process_tree
+from crumple.machine import load_machine, tcp_tables
 from crumple.machine.load_machine import Address, LoadMachine, is_own
 
 
@@ -141,7 +141,7 @@ def _heard(found: Sequence[Address], port: int) -> Address:
     """The first address; of several on loopback ("localhost") the first with a listener, IPv4 before IPv6."""
     if len(found) > 1 and all(address.is_loopback for address in found):
         in_order = sorted(found, key=lambda address: address.version)
-        return next((each for each in in_order if process_tree.listens_at(each, port)), in_order[0])
+        return next((each for each in in_order if tcp_tables.listens_at(each, port)), in_order[0])
     return found[0]
 
 

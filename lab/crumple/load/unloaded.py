@@ -35,8 +35,8 @@ class Before:
 
     rest: AtRest | None = None
     """What the server does at rest; None: it is not watched, or that cannot be read."""
-    others: int | None = 0
-    """Connections of other clients that it holds; None: that cannot be seen here."""
+    others: int = 0
+    """Connections of other clients that it holds."""
     alone: "WorkAlone | FailuresAlone | None" = None
     """What requests take one at a time; None: none were sent, or none ended."""
     program: Program | None = None
@@ -54,7 +54,7 @@ def before(spec: TrialSpec, ask: "Callable[[], WorkAlone | FailuresAlone | None]
     Before a load that is too short to be judged nobody waits for that. `ask`: sends requests one at a time,
     which takes a second more; None: none are to be sent.
     """
-    pid, address = spec.probe.server_pid, spec.target.address
+    pid, address = spec.probe.server_pid, spec.probe.server_address or spec.target.address
     asked = ask or (lambda: None)
     if pid is None:
         return Before(alone=asked())
@@ -66,7 +66,7 @@ def before(spec: TrialSpec, ask: "Callable[[], WorkAlone | FailuresAlone | None]
     rest, answered = at_rest.look(pid), asked()
     if port is not None and others:
         # What an earlier load has left is gone by now.
-        others = min(others, connection_ends.held_by_others(pid, port) or 0)
+        others = min(others, connection_ends.held_by_others(pid, port))
     return Before(rest, others, answered, what)
 
 

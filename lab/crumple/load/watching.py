@@ -1,11 +1,11 @@
 """Which process answers at a URL of this machine: it is watched beside a load, unless another is named.
 
-It reads /proc and opens no connection.
+It reads /proc. Where other network namespaces have sockets, it opens connections, on which it sends nothing.
 """
 
 import ipaddress
-import os
 import shlex
+import sys
 from dataclasses import replace
 
 from crumple import contract
@@ -13,8 +13,9 @@ from crumple.errors import UsageError
 from crumple.load.addresses import port_of
 from crumple.load.load_options import Options
 from crumple.load.target import Resolved
-from crumple.machine import network_namespaces, process_tree
-from crumple.words import masked
+from crumple.machine import network_namespaces, serving
+from crumple.machine.load_machine import Address
+from crumple.machine.serving import Served
 
 # A load of less than a second, or of fewer than 50 requests, says nothing about what limits a server: it is
 # only
@@ -26,13 +27,21 @@ BY_NAME = "name its process: --watch PID"
 def watch(options: Options, resolved: Resolved, *, by_itself: bool = True) -> tuple[Options, str]:
     """Return the options with the server's process, and why its side is not known, or not all of it.
 
-    They stay as they are if a process was named, if it cannot be found, or not `by_itself`. Empty: its side
-    is known, or nobody asked.
+    Not `by_itself`, they stay as they are. A process that was named stays the one to watch; it is only found
+    out where it listens in its own network namespace. Empty: its side is known, or nobody asked.
     """
-    if options.server_pid is not None or not by_itself:
+    named = options.server_pid
+    if not by_itself or (named is not None and network_namespaces.is_own(named)):
         return options, ""
-    pid, why = _found(resolved)
-    return replace(options, server_pid=pid), why
+    try:
+        served = _served(resolved)
+    except UsageError as unknown:
+        return options, "" if named is not None else str(unknown)
+    if named is None:
+        found = replace(options, server_pid=served.pid, server_address=served.address or None)
+        return found, _unseen(served)
+    is_there = network_namespaces.number(named) == network_namespaces.number(served.pid)
+    return (replace(options, server_address=served.address or None) if is_there else options), ""
 
 
 def may_be_judged(stop: contract.StopSpec) -> bool:
@@ -42,37 +51,29 @@ def may_be_judged(stop: contract.StopSpec) -> bool:
     return stop.duration_s >= JUDGED_MIN_S
 
 
-def _found(resolved: Resolved) -> tuple[int | None, str]:
+def _served(resolved: Resolved) -> Served:
+    """Return the server at the URL. Raises UsageError if it is not known which process that is."""
     port = port_of(resolved.target.address)
     if port is None:
-        return None, f"it listens on a Unix socket: {BY_NAME}"
+        raise UsageError("it listens on a Unix socket", BY_NAME)
     if resolved.target.proxy is not None:
-        return None, f"the proxy {resolved.target.address} is in front of it: {BY_NAME}"
-    if not resolved.is_local:
-        return _elsewhere(resolved, _address(resolved), port)
-    try:
-        pid = process_tree.owner(port)
-    except UsageError as unknown:
-        return None, str(unknown)
-    inner = network_namespaces.passed_on_by(pid)
-    return (pid, "") if inner is None else _elsewhere(resolved, *inner)
+        raise UsageError(f"the proxy {resolved.target.address} is in front of it", BY_NAME)
+    served = serving.at(_address(resolved), port, is_local=resolved.is_local)
+    if served is None:
+        raise UsageError("it is not on this machine", "run crumple where it is")
+    return served
 
 
-def _address(resolved: Resolved) -> network_namespaces.Address:
+def _address(resolved: Resolved) -> Address:
     text = resolved.target.address.rpartition(":")[0].strip("[]")
     return ipaddress.ip_address(text.partition("%")[0])
 
 
-def _elsewhere(resolved: Resolved, address: network_namespaces.Address, port: int) -> tuple[int | None, str]:
-    """Return a server that listens in another network namespace, or on another machine."""
-    pid = network_namespaces.listener(address, port)
-    as_root = "" if os.geteuid() == 0 else "sudo "
-    if pid is None:
-        may_be = "; if it is a container of this one, run as root" if as_root else ""
-        return None, f"it is not on this machine: run crumple where it is{may_be}"
-    scheme, host = "https" if resolved.target.tls else "http", str(address)
-    there = masked.url(f"{scheme}://{f'[{host}]' if address.version == 6 else host}:{port}{resolved.path}")
-    return pid, (
-        f"process {pid} is in another network namespace, and its connections are seen only there: "
-        f"{as_root}nsenter -t {pid} -n crumple {shlex.quote(there)}"
+def _unseen(served: Served) -> str:
+    """Why not all of a server is known; empty: it is, or may be."""
+    if not served.is_foreign:
+        return ""
+    return (
+        f"process {served.pid} is another user's, so that its connections and files are not seen; as root "
+        f"they are: sudo {shlex.quote(sys.argv[0])} …"
     )

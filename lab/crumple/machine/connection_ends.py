@@ -3,16 +3,14 @@
 import contextlib
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from crumple.machine import process_tree
+from crumple.machine import network_namespaces, process_tree, tcp_tables
+from crumple.machine.tcp_tables import End
 
 _SOCKET = re.compile(r"socket:\[(\d+)\]")
-# Columns of /proc/net/tcp.
-_LOCAL, _REMOTE, _STATE, _QUEUES, _INODE = 1, 2, 3, 4, 9
-_ESTABLISHED = "01"
 
 
 @dataclass(frozen=True)
@@ -27,84 +25,61 @@ class Ends:
     by_process: Counter[int]
 
 
-def ends(pid: int, server_port: int, client_ports: Collection[int]) -> Ends | None:
-    """Look up the server's ends of the connections from `client_ports`; `pid`: the root of its process tree.
+class Opened:
+    """The server's ends of connections that are opened from now on.
 
-    None: the open files of one of its processes cannot be read, only other programs hold such connections, or
-    they end in another network namespace; `unread` says which.
+    `pid`: the root of its process tree; `server_port`: its own port, in its network namespace.
     """
-    inodes = _inodes(server_port, client_ports)
-    if client_ports and not inodes:
-        return None
-    held = _held_by(pid)
-    if held is None:
-        return None
-    holders = Counter[int]()
-    missing = {inode for inode in inodes if inode != "0"}
-    for process, sockets in held.items():
-        if own := missing & sockets:
-            holders[process] = len(own)
-            missing -= own
-    if missing and not holders:
-        return None
-    return Ends(len(inodes), holders.total(), holders)
+
+    def __init__(self, pid: int, server_port: int) -> None:
+        self.pid, self._port = pid, server_port
+        self._known = frozenset(open_ends(pid, server_port))
+
+    def ends(self, client_ports: Collection[int]) -> Ends | None:
+        """Look up the ends of the connections from these ports.
+
+        If the server is in another namespace, what lies between may have changed the ports; then all ends
+        count that are new.
+
+        None: the open files of one of its processes cannot be read, only other programs hold such
+        connections, or they end elsewhere; `unread` says which.
+        """
+        is_here = network_namespaces.is_own(self.pid)
+        found = {
+            end: inode
+            for end, inode in open_ends(self.pid, self._port).items()
+            if (end.remote_port in client_ports if is_here else end not in self._known)
+        }
+        if client_ports and not found:
+            return None
+        held = _held_by(self.pid)
+        if held is None:
+            return None
+        holders = Counter[int]()
+        missing = {inode for inode in found.values() if inode != tcp_tables.NOT_ACCEPTED}
+        for process, sockets in held.items():
+            if own := missing & sockets:
+                holders[process] = len(own)
+                missing -= own
+        if missing and not holders:
+            return None
+        return Ends(len(found), holders.total(), holders)
+
+    def unread(self) -> str:
+        """Return why `ends` returns None, with the remedy."""
+        if _held_by(self.pid) is None:
+            return f"of process {self.pid}, or one that it started, it could not be read: run as its user"
+        return f"another program than process {self.pid} holds them: watch that one"
 
 
-def unread(pid: int, server_port: int) -> str:
-    """Why `ends` returns None, with the remedy."""
-    if not process_tree.is_of_this_network(pid, server_port):
-        return f"process {pid} is in another network namespace: run there"
-    if _held_by(pid) is None:
-        return f"of process {pid}, or one that it started, it could not be read: run as its user"
-    return f"another program than process {pid} holds them: watch that one"
+def open_ends(pid: int, server_port: int) -> dict[End, str]:
+    """The ends at the server of connections to its own port → the inode of each, which says who holds it."""
+    return {each: inode for each, inode in tcp_tables.established(pid) if each.port == server_port}
 
 
-def held_by_others(pid: int, server_port: int) -> int | None:
-    """How many connections to the port are open and accepted. Without a load they are those of others.
-
-    None: the server, process `pid`, is in another network namespace, so that they cannot be seen here.
-    """
-    if not process_tree.is_of_this_network(pid, server_port):
-        return None
-    return sum(inode != "0" for inode in _inodes(server_port, None))
-
-
-def count_queued(pid: int, server_port: int) -> int | None:
-    """How many connections to the port wait in the kernel to be accepted.
-
-    None: nobody listens on it here, or the server, process `pid`, is in another network namespace: whoever
-    listens here passes connections on to it.
-    """
-    if not process_tree.is_of_this_network(pid, server_port):
-        return None
-    found = [
-        int(fields[_QUEUES].partition(":")[2], 16)
-        for fields in process_tree.listening()
-        if _port(fields[_LOCAL]) == server_port
-    ]
-    return sum(found) if found else None
-
-
-def _inodes(server_port: int, client_ports: Collection[int] | None) -> list[str]:
-    """The inode of each connection's end at the server; "0": nobody holds it. `client_ports` None: of all."""
-    # The kernel may list a row twice if connections come or go while it lists them.
-    found = {}
-    for fields in _rows():
-        ours = client_ports is None or _port(fields[_REMOTE]) in client_ports
-        if _port(fields[_LOCAL]) == server_port and fields[_STATE] == _ESTABLISHED and ours:
-            found[fields[_LOCAL], fields[_REMOTE]] = fields[_INODE]
-    return [*found.values()]
-
-
-def _rows() -> Iterator[list[str]]:
-    """All sockets of TCP, each as the columns of its row."""
-    for table in process_tree.TCP_TABLES:
-        with contextlib.suppress(OSError):
-            yield from (line.split() for line in Path(table).read_text().splitlines()[1:])
-
-
-def _port(address: str) -> int:
-    return int(address.rpartition(":")[2], 16)
+def held_by_others(pid: int, server_port: int) -> int:
+    """How many connections to the port are open and accepted. Without a load they are those of others."""
+    return sum(inode != tcp_tables.NOT_ACCEPTED for inode in open_ends(pid, server_port).values())
 
 
 def _held_by(pid: int) -> dict[int, set[str]] | None:

@@ -8,21 +8,18 @@ looks beside loads and between the slices of a run.
 """
 
 import contextlib
-import ipaddress
-import itertools
 import os
 import random
 import signal
 import socket
-import sys
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from crumple.errors import ServerFailed, UsageError
-from crumple.machine import facts
+from crumple.machine import facts, tcp_tables
 from crumple.machine.guard import Guarded
 
 
@@ -88,17 +85,6 @@ def count(pid: int) -> Tree:
             threads += _threads(process)
             processes += 1
     return Tree(processes, threads)
-
-
-def is_of_this_network(pid: int, port: int) -> bool:
-    """Whether a process that listens on `port` is in this process's network namespace.
-
-    Of another user's process that cannot be read. Then it is if somebody listens on the port here.
-    """
-    try:
-        return Path(f"/proc/{pid}/ns/net").readlink() == Path("/proc/self/ns/net").readlink()
-    except OSError:
-        return bool(listeners(port))
 
 
 def is_hidden(pid: int) -> bool:
@@ -176,8 +162,6 @@ LIMIT_S = 30.0
 POLL_S = 0.003
 # Time for the guard to report the end of a process.
 SEEN_TO_END_S = 0.2
-TCP_TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
-LISTEN = "0A"
 
 
 def free_port() -> int:
@@ -221,20 +205,12 @@ def is_taken(port: int) -> bool:
     return False
 
 
-def listens_at(address: ipaddress.IPv4Address | ipaddress.IPv6Address, port: int) -> bool:
-    """Whether a socket listens on `port` at `address` of this machine; opens no connection."""
-    reached = {address, ipaddress.ip_address("0.0.0.0" if address.version == 4 else "::")}
-    # A listener on all IPv6 addresses takes IPv4 too, unless it sets IPV6_V6ONLY.
-    reached.add(ipaddress.ip_address("::"))
-    return any(at in reached for at, _ in _listeners_with_address(port))
-
-
-def owner(port: int, tables: Sequence[str] | None = None) -> int:
+def owner(port: int, within: int | str = tcp_tables.OWN) -> int:
     """The root of the process tree that listens on `port`. Raises UsageError if there is not just one.
 
-    `tables`: the kernel's tables of TCP sockets; None: those of this network namespace.
+    `within`: a process of the network namespace whose port it is.
     """
-    sockets = {f"socket:[{inode}]" for inode in listeners(port, tables)}
+    sockets = {f"socket:[{inode}]" for inode in tcp_tables.listeners(port, within)}
     if not sockets:
         raise UsageError(f"nobody listens on port {port} of this machine", "start the server first")
     holders = {pid for pid in pids() if holds(pid, sockets)}
@@ -260,7 +236,7 @@ def await_answer(guarded: Guarded, port: int) -> None:
         if ended:
             raise ServerFailed("start", f"it {ended} before it answered", guarded.output_tail())
     within = f"on port {port} within {LIMIT_S:.3g} s"
-    if not listeners(port):
+    if not tcp_tables.listeners(port):
         raise ServerFailed("start", f"it did not listen {within}", guarded.output_tail())
     raise ServerFailed(
         "start",
@@ -309,7 +285,7 @@ def _check_it_was_ours(guarded: Guarded, port: int) -> None:
 
 def _listens(guarded: Guarded, port: int) -> bool:
     """Whether the listener on `port` belongs to the command; True if the system does not show it."""
-    sockets = {f"socket:[{inode}]" for inode in listeners(port)}
+    sockets = {f"socket:[{inode}]" for inode in tcp_tables.listeners(port)}
     if not sockets:
         return True
     for pid in descendants(guarded.guard_pid):
@@ -358,41 +334,3 @@ def _link(file: Path) -> str:
         return str(file.readlink())
     except OSError:
         return ""
-
-
-def listeners(port: int, tables: Sequence[str] | None = None) -> list[str]:
-    """The inodes of the sockets that listen on `port`, on any address."""
-    return [inode for _, inode in _listeners_with_address(port, tables)]
-
-
-def _listeners_with_address(
-    port: int, tables: Sequence[str] | None = None
-) -> Iterator[tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, str]]:
-    for fields in listening(tables):
-        address, _, local_port = fields[1].rpartition(":")
-        if int(local_port, 16) == port:
-            yield _from_table(address), fields[9]
-
-
-def listening(tables: Sequence[str] | None = None) -> Iterator[list[str]]:
-    """The sockets of TCP that listen, each as the columns of its row in /proc/net/tcp.
-
-    The kernel lists them before all others, of which there may be tens of thousands: those are not read.
-    """
-    for table in tables or TCP_TABLES:
-        with contextlib.suppress(OSError), Path(table).open() as rows:
-            next(rows, "")
-            yield from itertools.takewhile(lambda fields: fields[3] == LISTEN, map(str.split, rows))
-
-
-def heard_at(inodes: Collection[str]) -> list[tuple[str, int]]:
-    """The addresses and ports at which these sockets of TCP listen."""
-    rows = ((fields[1].rpartition(":"), fields[9]) for fields in listening())
-    return [(str(_from_table(at)), int(port, 16)) for (at, _, port), inode in rows if inode in inodes]
-
-
-def _from_table(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """Read an address that the kernel prints as words of 32 bits, each in the machine's byte order."""
-    raw = bytes.fromhex(text)
-    words = [raw[at : at + 4] for at in range(0, len(raw), 4)]
-    return ipaddress.ip_address(b"".join(w[::-1] if sys.byteorder == "little" else w for w in words))

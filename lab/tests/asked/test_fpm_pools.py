@@ -99,8 +99,8 @@ def test_connections_of_a_socket_are_told_apart_by_whether_they_are_accepted(tmp
         opened += [socket.create_connection(("127.0.0.1", port)) for _ in range(3)]
         opened += [listener.accept()[0], over_tcp.accept()[0]]
         counted = [
-            php_fpm._on_path(path),
-            php_fpm._on_port(port),
+            php_fpm._on_path(path, os.getpid()),
+            php_fpm._on_port(port, os.getpid()),
         ]
         for each in opened:
             each.close()

@@ -84,7 +84,7 @@ def test_how_often_no_connection_waits_to_be_accepted(
     share: float | None,
 ) -> None:
     seen = iter(queued)
-    monkeypatch.setattr(beside_load.connection_ends, "count_queued", lambda *_: next(seen))
+    monkeypatch.setattr(beside_load.tcp_tables, "queued", lambda *_: next(seen))
     beside = BesideLoad(SUBJECT, Observed(cores=2))
     for at in range(len(queued)):
         look(beside, clock, 2.0 + at, "measured")

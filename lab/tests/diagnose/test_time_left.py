@@ -10,6 +10,7 @@ import pytest
 from crumple.diagnose import diagnosis, load_sizes, observe
 from crumple.diagnose.time_left import LASTS_S_MAX, NEEDS_S, TimeLeft
 from crumple.experiment import idle, idle_memory
+from crumple.machine.connection_ends import Opened
 from crumple.observation.observed import Many, WorkAlone
 from made_observations import MS, Silent, record
 from made_observed import alone, many
@@ -55,7 +56,7 @@ def test_connections_held_for_their_memory_are_no_more_when_time_is_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(idle, "connections", lambda *_: pytest.fail("more connections"))
-    found = idle_memory.held(1, "127.0.0.1:1", "", SUBJECT.light, lambda: False)
+    found = idle_memory.held(Opened(1, 1), "127.0.0.1:1", "", SUBJECT.light, lambda: False)
     assert found.why == idle_memory.NO_TIME and not found.steps
 
 

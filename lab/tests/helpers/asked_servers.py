@@ -19,7 +19,7 @@ from types import ModuleType
 
 import pytest
 from crumple.asked import all_sources
-from crumple.machine import process_tree
+from crumple.machine import process_tree, tcp_tables
 from crumple.observation.answers import SourceAnswer
 from crumple.observation.at_load import Peer
 
@@ -153,7 +153,7 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 def _listens(port: int) -> bool:
-    return any(fields[1].endswith(f":{port:04X}") for fields in process_tree.listening())
+    return port in tcp_tables.ports()
 
 
 def _ask(port: int, path: str) -> None:

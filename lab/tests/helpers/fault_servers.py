@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from crumple.machine import process_tree
+from crumple.machine import process_tree, tcp_tables
 
 # Arguments: the port, or the path of a Unix socket; how it behaves; the number of requests before it does.
 PROGRAM = """
@@ -148,7 +148,7 @@ def wait_for_end(process: subprocess.Popen[str], within_s: float = 5.0) -> None:
 def wait_for_listener(port: int, within_s: float = 20.0) -> None:
     """Return when somebody listens on the port."""
     over_s = time.monotonic() + within_s
-    while not process_tree.listens_at(ipaddress.ip_address("127.0.0.1"), port) and time.monotonic() < over_s:
+    while not tcp_tables.listens_at(ipaddress.ip_address("127.0.0.1"), port) and time.monotonic() < over_s:
         time.sleep(0.01)
 
 

@@ -1,13 +1,10 @@
 """Which process is watched beside a load: that which listens at the URL, or why it is none."""
 
-import ipaddress
 import os
-import shutil
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,22 +15,22 @@ from crumple.load import load_plan, target, watching
 from crumple.load.load_flags import LoadFlags, TargetFlags
 from crumple.load.load_options import Options
 from crumple.load.report import load_sentences as say
-from crumple.machine import network_namespaces, process_tree, program
+from crumple.machine import process_tree, program, serving
 from crumple.machine.program import container_in
+from crumple.machine.serving import Served
 
 LISTENS = (
     "import socket, sys, time; s = socket.create_server((sys.argv[1], int(sys.argv[2]))); "
     "print(s.getsockname()[1], flush=True); time.sleep(600)"
 )
-INSIDE = ipaddress.ip_address("10.98.76.2")
+FAR = "http://10.98.76.2:8080/"
 ID = "1f3a5c7d9e0b" + "0123456789abcdef" * 3 + "0123"
-NO_NAMESPACES = os.geteuid() != 0 or not shutil.which("unshare") or not shutil.which("ip")
 
 
 @contextmanager
-def listening(*before: str, at: str = "127.0.0.1") -> Iterator[tuple[int, int]]:
-    """A process of its own that listens; its pid and its port. `before`: what starts it."""
-    command = [*before, sys.executable, "-c", LISTENS, at, "0"]
+def listening() -> Iterator[tuple[int, int]]:
+    """A process of its own that listens; its pid and its port."""
+    command = [sys.executable, "-c", LISTENS, "127.0.0.1", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -86,59 +83,27 @@ def test_a_process_that_cannot_be_found_has_a_reason(monkeypatch: pytest.MonkeyP
         None, "whoever listens on port 8080 belongs to another user; run as that user"
     )  # fmt: skip
     pid, why = found("http://127.0.0.1/", proxy="http://127.0.0.1:3128")
-    assert pid is None and why.startswith("the proxy 127.0.0.1:3128 is in front of it: name its process")
-    monkeypatch.setattr(network_namespaces, "listener", lambda *_: None)
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    far = "http://10.98.76.2:8080/"
-    assert found(far) == (None, "it is not on this machine: run crumple where it is")
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert found(far)[1].endswith("; if it is a container of this one, run as root")
+    assert pid is None and why.startswith("the proxy 127.0.0.1:3128 is in front of it; name its process")
+    monkeypatch.setattr(serving, "at", lambda *_, **__: None)
+    assert found(FAR) == (None, "it is not on this machine; run crumple where it is")
 
 
-def test_a_server_in_another_namespace_is_watched_and_the_command_that_sees_more_is_named(
+def test_a_server_in_another_namespace_is_watched_where_it_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "at", lambda *_, **__: Served(4711, "10.0.2.100:80", "slirp4netns"))
+    options, why = watching.watch(Options(), target.resolve(FAR))
+    assert (options.server_pid, options.server_address, why) == (4711, "10.0.2.100:80", "")
+
+
+def test_of_another_users_container_the_command_is_named_that_sees_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(network_namespaces, "listener", lambda *_: 4711)
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    pid, why = found("http://10.98.76.2:8080/a?token=0123456789abcdef0123456789abcdef&b=1")
-    assert pid == 4711
-    assert why == (
-        "process 4711 is in another network namespace, and its connections are seen only there: sudo nsenter "
-        "-t 4711 -n crumple 'http://10.98.76.2:8080/a?token=…&b=1'"
+    monkeypatch.setattr(serving, "at", lambda *_, **__: Served(4711, "10.0.2.100:80", is_foreign=True))
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/crumple", "load", FAR])
+    assert found(FAR) == (
+        4711,
+        "process 4711 is another user's, so that its connections and files are not seen; as root they are: "
+        "sudo /usr/bin/crumple …",
     )
-
-
-@pytest.mark.starts
-@pytest.mark.parallel
-@pytest.mark.skipif(NO_NAMESPACES, reason="only root makes network namespaces, by unshare and ip")
-def test_a_listener_is_found_in_another_namespace_by_its_address() -> None:
-    inside = f'ip link set lo up && ip addr add {INSIDE}/32 dev lo && exec "$@"'
-    with listening("unshare", "--net", "sh", "-c", inside, "sh", at=str(INSIDE)) as (pid, port):
-        assert network_namespaces.listener(INSIDE, port) == pid
-        assert network_namespaces.listener(INSIDE, port + 1) is None
-        assert network_namespaces.listener(ipaddress.ip_address("10.98.76.3"), port) is None
-        assert found(f"http://{INSIDE}:{port}/")[0] == pid
-
-
-@pytest.mark.starts
-@pytest.mark.parallel
-def test_docker_says_where_it_passes_a_port_on() -> None:
-    words = ["docker-proxy", "-c", "import time; time.sleep(600)", "-proto", "tcp", "-host-port", "8080"]
-    words += ["-container-ip", str(INSIDE), "-container-port", "80"]
-    with subprocess.Popen(words, executable=sys.executable) as process:
-        try:
-            assert _at_last(lambda: network_namespaces.passed_on_by(process.pid)) == (INSIDE, 80)
-        finally:
-            process.kill()
-    assert network_namespaces.passed_on_by(os.getpid()) is None
-
-
-def _at_last(what: Callable[[], object]) -> object:
-    """What it returns as soon as that is something: a process may not have begun its program yet."""
-    deadline = time.monotonic() + 20
-    while (now := what()) is None and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return now
 
 
 def test_a_reason_stands_beside_what_the_server_cost_or_in_its_place() -> None:

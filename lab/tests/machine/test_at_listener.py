@@ -1,5 +1,6 @@
 """How many processes take connections at an address: real sockets, with workers that inherit them."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -44,17 +45,17 @@ def test_workers_that_inherited_a_socket_are_counted_without_their_master(
     tcp = socket.create_server(("127.0.0.1", 0))
     at = f"127.0.0.1:{tcp.getsockname()[1]}"
     with workers(tcp, number):
-        assert at_listener.processes(at) == max(1, number)
+        assert at_listener.processes(at, os.getpid()) == max(1, number)
     path = str(tmp_path / "socket")
     unix = socket.socket(socket.AF_UNIX)
     unix.bind(path)
     unix.listen()
     with workers(unix, number):
-        assert at_listener.processes(f"unix:{path}") == max(1, number)
+        assert at_listener.processes(f"unix:{path}", os.getpid()) == max(1, number)
 
 
 def test_an_address_at_which_nobody_listens_has_no_processes() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listens:
         port = listens.getsockname()[1]
-    assert at_listener.processes(f"127.0.0.1:{port}") is None
-    assert at_listener.processes("unix:/nowhere") is None
+    assert at_listener.processes(f"127.0.0.1:{port}", os.getpid()) is None
+    assert at_listener.processes("unix:/nowhere", os.getpid()) is None

@@ -8,6 +8,7 @@ from crumple.experiment import idle_memory
 from crumple.load import request
 from crumple.load.typed_request import TypedRequest
 from crumple.machine import memory_of, process_tree
+from crumple.machine.connection_ends import Opened
 from crumple.observation.connection_memory import PerConnection, per_connection
 from crumple.observation.observed import MemoryStep, MemorySteps
 from crumple.observation.unknown import Unknown
@@ -90,7 +91,8 @@ def test_a_server_that_holds_300_kb_for_each_connection(keeps: bool) -> None:
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None and server.stdout.readline() == "serving\n"
-            found = per_connection(idle_memory.held(server.pid, f"127.0.0.1:{port}", "127.0.0.1", GET))
+            opened = Opened(server.pid, port)
+            found = per_connection(idle_memory.held(opened, f"127.0.0.1:{port}", "127.0.0.1", GET))
         finally:
             server.kill()
     if not keeps:

@@ -18,7 +18,7 @@ import tried
 from command_line import Call, in_project
 from crumple.drawing import page_document
 from crumple.load import load_flags
-from crumple.machine import process_tree
+from crumple.machine import process_tree, tcp_tables
 from crumple.versus import calibrating, lengths
 from crumple.versus.versus_flags import VersusFlags
 from git_repositories import git
@@ -59,7 +59,7 @@ def serving(*arguments: int) -> Iterator[str]:
     with subprocess.Popen([sys.executable, SERVER, str(port), *map(str, arguments)]) as process:
         try:
             over_s = time.monotonic() + 10
-            while not process_tree.listeners(port):
+            while not tcp_tables.listeners(port):
                 assert time.monotonic() < over_s
                 time.sleep(0.01)
             yield f"http://127.0.0.1:{port}/"

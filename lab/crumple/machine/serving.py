@@ -1,0 +1,82 @@
+"""Which process serves at an address: → its process tree, whichever network namespace it is in.
+
+Where other namespaces have sockets, one connection is opened to the address, on which nothing is sent; else
+/proc says it all, and none is.
+"""
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from crumple.errors import UsageError
+from crumple.machine import arrivals, network_namespaces, process_tree
+from crumple.machine.arrivals import Arrival
+from crumple.machine.load_machine import Address
+
+# How long a connection may take, in seconds, from the address to a container. Rules of the kernel pass it on
+# at once. A program takes longer that the machine has to wake; one that is known for passing on, or that
+# belongs to another user, may take the longer time.
+WITHIN_S, PASSED_ON_WITHIN_S = 0.1, 1.0
+# Programs that pass connections on to containers, by the beginnings of their names.
+PASS_ON = ("docker-proxy", "rootlessport", "rootlesskit", "pasta", "passt", "slirp4netns")
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server: the root of its process tree.
+
+    `address`: where it listens in its own network namespace; empty: as it is reached. `behind`: the program
+    that passes connections on to it; empty: none, or not known. `is_foreign`: it belongs to another user, and
+    the process is the first of its container.
+    """
+
+    pid: int
+    address: str = ""
+    behind: str = ""
+    is_foreign: bool = False
+
+
+def at(address: Address, port: int, *, is_local: bool) -> Served | None:
+    """Return the server at an address; None: it is not on this machine, as far as is seen.
+
+    `is_local`: the address is one of this machine's. Raises UsageError if the server cannot be told.
+    """
+    listener, why = _listener(port) if is_local else (None, None)
+    others = network_namespaces.others()
+    behind = "" if listener is None else _name(listener)
+    is_slow = behind.startswith(PASS_ON) or (listener is None and is_local)
+    came = arrivals.of(address, port, others, PASSED_ON_WITHIN_S if is_slow else WITHIN_S) if others else ()
+    if len(came) > 1:
+        pids = ", ".join(str(each.pid) for each in came)
+        raise UsageError("connections arrive in several containers", f"name one: --watch PID, of {pids}")
+    if came:
+        return _inside(came[0], others[came[0].namespace], behind)
+    if why is not None:
+        raise why
+    return None if listener is None else Served(listener)
+
+
+def _listener(port: int) -> tuple[int | None, UsageError | None]:
+    """Return who listens on a port of this machine, or why that is not told."""
+    try:
+        return process_tree.owner(port), None
+    except UsageError as why:
+        return None, why
+
+
+def _inside(came: Arrival, pids: tuple[int, ...], behind: str) -> Served:
+    """Return the server whose connections arrive in another namespace. Raises UsageError."""
+    address = f"[{came.address}]:{came.port}" if came.address.version == 6 else f"{came.address}:{came.port}"
+    try:
+        return Served(process_tree.owner(came.port, came.pid), address, behind)
+    except UsageError:
+        first = network_namespaces.first_of(pids)
+        if first is None:
+            raise
+        return Served(first, address, behind, is_foreign=True)
+
+
+def _name(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
+    return ""
