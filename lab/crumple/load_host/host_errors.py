@@ -8,7 +8,7 @@ import shlex
 import signal
 from collections.abc import Sequence
 
-from crumple.errors import LoadHostFailed, LoadHostLost
+from crumple.errors import EngineFailed, LoadHostFailed, LoadHostLost
 from crumple.load_host.piped_process import Ending
 from crumple.load_host.where import Where
 
@@ -134,6 +134,11 @@ def _how(
     remedy = f"{again}; if that comes back, see there whether memory is short: dmesg"
     by = ended(128 - ending.code) if 128 < ending.code < 160 else "was killed, or its shell"
     return "engine-ended", f"the engine on {where.text} {by}", remedy
+
+
+def not_understood(where: Where, said: bytes) -> EngineFailed:
+    """What came is not what an engine writes."""
+    return EngineFailed(f"{where.text} wrote what is not understood: {shown(str(said))}")
 
 
 def ended(code: int) -> str:

@@ -23,11 +23,9 @@ SILENCE_S = 3.0
 # The last lines of a trial that a failure shows.
 TAIL_LINES = 20
 # What the engine there writes beside the lines of a trial.
-RECORD, ENDED, HELD, FACTS, BEAT = (
-    f'{{"{each}":'.encode() for each in ("record", "ended", "held", "facts", "beat")
-)
-# Seconds within which the engine there states its facts.
-FACTS_S = 10.0
+RECORD, ENDED, HELD, BEAT = (f'{{"{each}":'.encode() for each in ("record", "ended", "held", "beat"))
+# Seconds within which the engine there answers a command.
+ASKED_S = 10.0
 
 
 class Link:
@@ -95,14 +93,20 @@ class Link:
             raise EngineFailed(f"{self.where.text} wrote no record", output_tail=self._tail)
         return self._record.strip()[len(RECORD) : -1]
 
-    def facts(self) -> bytes:
-        """What the engine there says of its machine, as JSON. Raises LoadHostLost."""
-        self._say("facts")
-        deadline = time.monotonic() + FACTS_S
+    def ask(self, line: str, within_s: float = ASKED_S) -> bytes:
+        """What the engine there answers to a command, as JSON: "facts", "resolve NAME". Raises EngineFailed.
+
+        It raises LoadHostLost if no answer comes `within_s`.
+        """
+        self._say(line)
+        name, deadline = line.partition(" ")[0], time.monotonic() + within_s
+        answers = f'{{"{name.replace("-", "_")}":'.encode()
         while True:
-            line = self._line(deadline, "stated no facts", FACTS_S)
-            if line.startswith(FACTS):
-                return line.strip()[len(FACTS) : -1]
+            said = self._line(deadline, f"did not answer {name}", within_s).strip()
+            if said.startswith(answers):
+                return said[len(answers) : -1]
+            if complaint := engines.complaint(said.decode("utf-8", "replace")):
+                raise EngineFailed(f"{self.where.text}: {complaint[0]}", complaint[1])
 
     def close(self) -> None:
         """End the engine there, and the process here."""
@@ -131,8 +135,6 @@ class Link:
             ended = json.loads(line)["ended"]
             code = int(ended["code"])
         except (ValueError, KeyError, TypeError):
-            raise EngineFailed(
-                f"{self.where.text} wrote what is not understood: {host_errors.shown(str(line))}"
-            ) from None
+            raise host_errors.not_understood(self.where, line) from None
         if code != 0:
             raise engines.failure(code, self._tail)

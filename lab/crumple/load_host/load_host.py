@@ -1,12 +1,14 @@
 """A load host and the links that are open to it, so that a trial need not wait for a new connection."""
 
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
-from crumple.load_host.link import Link
+from crumple.load_host import host_errors
+from crumple.load_host.link import ASKED_S, Link
 from crumple.load_host.sent_engine import SentEngine
 from crumple.load_host.where import Where
 
@@ -39,10 +41,14 @@ class LoadHost:
         else:
             link.close()
 
-    def facts(self) -> bytes:
-        """What the engine there says of its machine, as JSON. Raises LoadHostFailed, LoadHostLost."""
+    def ask(self, line: str, within_s: float = ASKED_S) -> Any:
+        """What the engine there answers to a command. Raises LoadHostFailed, LoadHostLost, EngineFailed."""
         with self.link() as link:
-            return link.facts()
+            said = link.ask(line, within_s)
+        try:
+            return json.loads(said)
+        except ValueError:
+            raise host_errors.not_understood(self.where, said) from None
 
     def __enter__(self) -> Self:
         """Return it as it is: a link is opened when the first is needed."""

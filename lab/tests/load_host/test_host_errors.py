@@ -35,14 +35,14 @@ def loader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Shell, Li
 def failure(text: str, folder: Path) -> EngineFailed:
     program = scripted_engine.written(folder)
     with LoadHost(where.read(text), program) as host, pytest.raises(EngineFailed) as failed:
-        host.facts()
+        host.ask("facts")
     assert str(failed.value).isprintable() and failed.value.remedy
     return failed.value
 
 
 def test_an_engine_is_sent_by_ssh_and_answers(loader: tuple[Shell, Link], tmp_path: Path) -> None:
     with LoadHost(where.read("loader"), scripted_engine.written(tmp_path)) as host:
-        assert host.facts() == b'{"cores":[0,1]}'
+        assert host.ask("facts") == {"cores": [0, 1]}
 
 
 def test_a_host_key_that_is_another_or_unknown_is_told_apart(

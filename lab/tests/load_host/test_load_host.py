@@ -24,7 +24,7 @@ def test_an_engine_is_sent_once_and_serves_trials_one_after_the_other(tmp_path: 
     said: list[bytes] = []
     for _ in range(2):
         with LoadHost(shell(tmp_path), program) as host:
-            assert host.facts() == b'{"cores":[0,1]}'
+            assert host.ask("facts") == {"cores": [0, 1]}
             for _ in range(2):
                 with host.link() as link:
                     link.load('"held"')
@@ -49,4 +49,4 @@ def test_an_engine_that_is_gone_is_a_load_host_lost(tmp_path: Path, program: Pat
         with pytest.raises(LoadHostLost, match="load-host-lost"), host.link() as link:
             link.load(f'"{how}"')
             link.listen(lambda _: None, 60)
-        assert host.facts()
+        assert host.ask("facts")
