@@ -1,0 +1,281 @@
+"""Does it make a difference which machine the load comes from? Everything is asked of crumple twice: with the
+load from here, and with `--from` a host in namespaces of its own, behind a link and a real sshd.
+
+    python bench/elsewhere.py --results elsewhere.jsonl               # all parts: about four hours
+    python bench/elsewhere.py --only pairs                            # 20 interleaved pairs: six minutes
+    python bench/elsewhere.py --only diagnose --results elsewhere.jsonl
+    python bench/elsewhere.py --only find --seeds 3 --results elsewhere.jsonl
+    python bench/elsewhere.py --only stages --lot 20
+
+pairs: loads of one server with the same arrivals, in random order: from here, from here again, from there.
+p50 and p99 from there have to differ by no more than those of the two from here, and the server's CPU time
+for a request by 5 %. diagnose: of 40 servers with a planted cause, drawn by lot, the first finding is the
+same for 95 %. find: the intervals of the two searches overlap for 95 % of servers and seeds, and are no more
+than 1.2 times as wide. stages: where the mean response time goes is read from the server's end alone, or
+from both ends; for 95 % of the stages of all servers the intervals overlap. Rows in the file of --results
+are not measured again. It takes root and sshd, and is skipped without.
+"""
+
+import argparse
+import json
+import random
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import asked_servers
+import options
+import other_hosts  # type: ignore[import-not-found]
+import same_findings
+import secure_shell  # type: ignore[import-not-found]
+from asked_servers import NotServed, Row, Rows
+from bounds import Bounds, run
+from crumple.stats import estimate
+from crumple.stats.interval import Interval
+from same_findings import BESIDE
+
+SEED, LOT, PAIRS, SEEDS = 42, 40, 20, 10
+# Here again: so much do two loads differ that come from the same machine.
+HERE, TWIN, THERE = "here", "twin", "there"
+PAIR_SERVER, PAIR_PATH, PAIR_RATE = "go-wait", "/wait?ms=5", 500
+CPU_WITHIN = 0.05
+# Their limit is workers, a lock, a pool, a loop and the cores: all that a search may run into.
+SEARCHED = ("c-pool", "go-lock", "go-pool", "c-epoll-wait", "go-compute")
+OVERLAP_MIN, WIDER_MAX = 0.95, 1.2
+STAGES = ("not_accepted", "unread", "inside", "returning")
+# Found, or no answer, or not valid: what a load or a search says then is kept as well.
+CODES = (0, 1, 3)
+PARTS = ("pairs", "diagnose", "find", "stages")
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """The load host. `words`: what names it to crumple; `path`: the PATH in which its ssh is found.
+
+    `here`: this host's address, as that host reaches it.
+    """
+
+    words: tuple[str, ...]
+    path: str
+    here: str
+
+
+def main() -> None:
+    arguments = parse()
+    asked_servers.skip_unless_possible(secure_shell.why_not())
+    rows, bounds = Rows(arguments.results), Bounds(judging=not arguments.shortest)
+    parts: dict[str, Callable[..., None]] = dict(zip(PARTS, (pairs, diagnoses, finds, stages), strict=True))
+    with load_host() as there:
+        for part in arguments.only:
+            print(f"== {part}", flush=True)
+            parts[part](there, rows, bounds, arguments)
+    bounds.close()
+
+
+def parse() -> argparse.Namespace:
+    """The flags as typed."""
+    parser = options.parser(__doc__)
+    parser.add_argument("--only", type=options.words, default=list(PARTS), help="these parts")
+    parser.add_argument("--pairs", type=int, default=PAIRS)
+    parser.add_argument("--seconds", type=float, default=5.0, help="of one load")
+    parser.add_argument("--lot", type=int, default=LOT, help="so many servers, by lot")
+    parser.add_argument("--servers", type=options.words, help="these instead of a lot")
+    parser.add_argument("--seed", type=int, default=SEED, help="of the lot and of the order")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="searches of each server")
+    parser.add_argument("--budget", default="60s", help="of a search")
+    parser.add_argument("--results", type=Path, help="append each row to this file, and continue it")
+    shortest = {"only": ["pairs"], "pairs": 1, "seconds": 0.5, "seeds": 1, "servers": ["c-pool"]}
+    return options.parse(parser, **shortest)
+
+
+@contextmanager
+def load_host() -> Iterator[Elsewhere]:
+    """A host that load comes from, until the `with` ends."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        other_hosts.started("loader", other_hosts.WITH_HOME) as host,
+        other_hosts.joined(None, host) as link,
+        secure_shell.serving(host, link.addresses[1], Path(folder)) as shell,
+    ):
+        yield Elsewhere(("--from", shell.name), shell.path, link.addresses[0])
+
+
+def from_where(place: str, there: Elsewhere) -> tuple[tuple[str, ...], str]:
+    """The flags that let the load come from a place, and the PATH."""
+    return (there.words, there.path) if place == THERE else ((), asked_servers.PATH)
+
+
+def pairs(there: Elsewhere, rows: Rows, bounds: Bounds, arguments: argparse.Namespace) -> None:
+    """Compare times and CPU time of interleaved loads of one server."""
+    seconds, figures = arguments.seconds, dict[str, dict[str, list[float]]]()
+    order = random.Random(arguments.seed)
+    places = [place for _ in range(arguments.pairs) for place in order.sample((HERE, TWIN, THERE), 3)]
+    numbered = [("pairs", seconds, at // 3, place) for at, place in enumerate(places)]
+    with asked_servers.served(PAIR_SERVER) as port:
+        url = f"http://{there.here}:{port}{PAIR_PATH}"
+        for far, key in asked_servers.counted(numbered, rows.has):
+            said = rows.once(key, partial(loaded, url, key, there))["said"]
+            if said is None:
+                print(f"{far:22} {key[2]:3} {key[3]:6} failed", flush=True)
+                continue
+            shown = "  ".join(f"{figure} {value:9.1f}" for figure, value in said.items())
+            print(f"{far:22} {key[2]:3} {key[3]:6} {shown}", flush=True)
+            for figure, value in said.items():
+                figures.setdefault(figure, {}).setdefault(f"{key[3]}", []).append(value)
+    for figure, of in figures.items():
+        judge_pairs(figure, of, bounds)
+
+
+def loaded(url: str, key: tuple[str, float, int, str], there: Elsewhere) -> Row:
+    """Put one load on; its figures, in µs. Both of a pair have the same arrivals."""
+    _, seconds, number, place = key
+    flags, path = from_where(place, there)
+    words = ("-q", str(PAIR_RATE), "-z", f"{seconds}s", "--warm-up", "1s", "--seed", str(number + 1))
+    row = asked_servers.asked("load", *words, *flags, url, codes=CODES, path=path)
+    if row["said"] is None:
+        print(row["error"][-300:])
+        return row
+    times = row["said"]["times"]["response_time"]["quantile_ns"]
+    figures = {"p50": times["0.5"] / 1e3, "p99": times["0.99"] / 1e3}
+    cpu_us = (row["said"]["server"] or {}).get("cpu_per_request_us")
+    return {**row, "said": {**figures, **({"CPU": cpu_us} if cpu_us else {})}}
+
+
+def judge_pairs(figure: str, of: dict[str, list[float]], bounds: Bounds) -> None:
+    """Judge the ratio of a figure from there to that from here."""
+    if not {HERE, TWIN, THERE} <= of.keys() or len({len(each) for each in of.values()}) > 1:
+        print(f"{figure}: not known, as loads failed")
+        return
+    ratio, twins = (estimate.paired_ratio(of[place], of[HERE]) for place in (THERE, TWIN))
+    # In 19 of 20 pairs of twins the larger is at most so many times the smaller.
+    apart = sorted(max(one / other, other / one) for one, other in zip(of[TWIN], of[HERE], strict=True))
+    floor = apart[round(0.95 * (len(apart) - 1))]
+    low, high = (1 - CPU_WITHIN, 1 + CPU_WITHIN) if figure == "CPU" else (1 / floor, floor)
+    word = bounds.within(f"{figure} from there", ratio, round(low, 4), round(high, 4))
+    print(f"{figure}: from there {interval(ratio)} {word}; twins {interval(twins)}, pairs within {floor:.3f}")
+
+
+def interval(of: Interval) -> str:
+    """A ratio with its interval."""
+    return f"{of.estimate:.3f} ({of.low:.3f} to {of.high:.3f})"
+
+
+def diagnoses(there: Elsewhere, rows: Rows, bounds: Bounds, arguments: argparse.Namespace) -> None:
+    """Compare first findings."""
+
+    def diagnosed(place: str, name: str) -> Row:
+        flags, path = from_where(place, there)
+        with asked_servers.served(name) as port:
+            return same_findings.diagnosed(name, f"{there.here}:{port}", *flags, path=path)
+
+    places = {BESIDE: partial(diagnosed, HERE), THERE: partial(diagnosed, THERE)}
+    same_findings.compare(drawn(arguments), places, rows, bounds)
+
+
+def drawn(arguments: argparse.Namespace) -> list[str]:
+    """The servers that are asked about."""
+    return arguments.servers or asked_servers.lot(arguments.lot, arguments.seed)
+
+
+def finds(there: Elsewhere, rows: Rows, bounds: Bounds, arguments: argparse.Namespace) -> None:
+    """Compare breaking points."""
+    names, overlaps, wider = arguments.servers or SEARCHED, list[bool](), list[float]()
+    asked = [(name, seed) for seed in range(1, arguments.seeds + 1) for name in names]
+
+    def searched(name: str, seed: int, place: str) -> Row:
+        flags, path = from_where(place, there)
+        words = ("--budget", arguments.budget, "--seed", str(seed))
+        with asked_servers.served(name) as port:
+            url = f"http://{there.here}:{port}/work"
+            return brief(asked_servers.asked("find", *words, *flags, url, codes=CODES, path=path))
+
+    def keys(at: tuple[str, int]) -> list[tuple[str, str, int, str]]:
+        return [("find", *at, place) for place in (HERE, THERE)]
+
+    for far, at in asked_servers.counted(asked, lambda at: all(map(rows.has, keys(at)))):
+        try:
+            points = [rows.once(key, partial(searched, *key[1:])) for key in keys(at)]
+        except NotServed as failed:
+            print(f"{far:22} left out: {failed}", flush=True)
+            continue
+        one, other = (row["said"] and row["said"]["point"] for row in points)
+        print(f"{far:22} {at[0]:16} {at[1]:3}  here {point(one)}  there {point(other)}", flush=True)
+        if one and other:
+            overlaps.append(one["low"] <= other["high"] and other["low"] <= one["high"])
+            wider.append((other["high"] / other["low"]) / (one["high"] / one["low"]))
+        elif one or other:
+            overlaps.append(False)
+    judge_overlaps("find", overlaps, bounds)
+    if len(wider) > 1:
+        ratio = estimate.paired_ratio(wider, [1.0] * len(wider))
+        print(f"wider from there: {interval(ratio)} {bounds.at_most('find wider', ratio, WIDER_MAX)}")
+
+
+def brief(row: Row) -> Row:
+    """What is kept of a search: its breaking point."""
+    return {**row, "said": row["said"] and {"point": row["said"]["breaking_point"]}}
+
+
+def point(found: dict[str, float] | None) -> str:
+    """A breaking point as it is shown."""
+    return (
+        f"{found['estimate']:8.1f} [{found['low']:8.1f} – {found['high']:8.1f}]" if found else f"{'none':30}"
+    )
+
+
+def stages(there: Elsewhere, rows: Rows, bounds: Bounds, arguments: argparse.Namespace) -> None:
+    """Compare where the mean response time goes."""
+    overlaps: list[bool] = []
+    names = drawn(arguments)
+
+    def divided(port: int, place: str) -> Row:
+        flags, path = from_where(place, there)
+        url = f"http://{there.here}:{port}/work"
+        words = ("-c", "32", "-z", f"{2 * arguments.seconds}s", "--warm-up", "1s")
+        row = asked_servers.asked("load", *words, *flags, url, codes=CODES, path=path)
+        return {**row, "said": row["said"] and row["said"]["stages"]}
+
+    def keys(name: str) -> list[tuple[str, str, str]]:
+        return [("stages", name, place) for place in (HERE, THERE)]
+
+    for far, name in asked_servers.counted(names, lambda name: all(map(rows.has, keys(name)))):
+        try:
+            with asked_servers.served(name) as port:
+                made = [rows.once(key, partial(divided, port, key[2])) for key in keys(name)]
+        except NotServed as failed:
+            print(f"{far:22} left out: {failed}", flush=True)
+            continue
+        budgets = [(row["said"] or {"why": row["error"]}) for row in made]
+        if whys := [each["why"] for each in budgets if each["why"]]:
+            print(f"{far:22} {name:20} does not count: {'; '.join(whys)[:90]}", flush=True)
+            continue
+        both = [overlap(name, stage, *budgets) for stage in STAGES]
+        overlaps += both
+        print(f"{far:22} {name:20} {sum(both)} of {len(both)} stages overlap", flush=True)
+    judge_overlaps("stages", overlaps, bounds)
+
+
+def overlap(name: str, stage: str, one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether the intervals of a stage overlap; they are printed if they do not."""
+    here, there = (each["parts"].get(stage, {"low_ns": 0.0, "high_ns": 0.0}) for each in (one, other))
+    both = bool(here["low_ns"] <= there["high_ns"] and there["low_ns"] <= here["high_ns"])
+    if not both:
+        shown = [[round(each["low_ns"] / 1e3, 1), round(each["high_ns"] / 1e3, 1)] for each in (here, there)]
+        print(f"{name}, {stage}: here {json.dumps(shown[0])} µs, there {json.dumps(shown[1])} µs", flush=True)
+    return both
+
+
+def judge_overlaps(name: str, overlaps: list[bool], bounds: Bounds) -> None:
+    """Judge how often intervals overlap."""
+    if overlaps:
+        share = same_findings.share(overlaps)
+        word = bounds.at_least(f"{name} overlap", share, OVERLAP_MIN)
+        print(f"intervals overlap in {same_findings.shown(share)}  {word}")
+
+
+if __name__ == "__main__":
+    run(main)
