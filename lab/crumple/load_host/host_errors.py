@@ -8,6 +8,7 @@ import shlex
 import signal
 from collections.abc import Sequence
 
+from crumple import release
 from crumple.errors import EngineFailed, LoadHostFailed, LoadHostLost
 from crumple.load_host.piped_process import Ending
 from crumple.load_host.where import Where
@@ -101,6 +102,14 @@ def other_machine(where: Where, system: str, machine: str, own: str) -> LoadHost
     """The engine is not built for the machine there."""
     message = f"{where.text} is {shown(f'{system} {machine}')}, and this engine is for Linux {own}"
     return LoadHostFailed(message, f"let the load come from a host of that kind: Linux {own}")
+
+
+def other_version(where: Where, path: str, version: str) -> LoadHostFailed:
+    """The engine there is not the one that was sent."""
+    message = (
+        f"the engine {shown(path)} on {where.text} is version {shown(version)}, crumple is {release.VERSION}"
+    )
+    return LoadHostFailed(message, "remove that file there: it is not what crumple has sent")
 
 
 def lost(where: Where, ending: Ending, silence_s: float, states: Sequence[str] | None) -> LoadHostLost:

@@ -11,6 +11,8 @@ from collections import deque
 from collections.abc import Callable
 
 from crumple import engine as engines
+from crumple import release
+from crumple.contract import CONTRACT_VERSION
 from crumple.errors import EngineFailed, LoadHostLost
 from crumple.load_host import host_errors, sweep
 from crumple.load_host.piped_process import PipedProcess
@@ -43,6 +45,7 @@ class Link:
         try:
             self.path = engine.begin(self._process, where, self.mark)
             self._process.watch(b"beat\n", SILENCE_S)
+            self._check_version()
         except BaseException:
             self._process.kill()
             self._process.close()
@@ -111,6 +114,16 @@ class Link:
     def close(self) -> None:
         """End the engine there, and the process here."""
         self._process.close()
+
+    def _check_version(self) -> None:
+        """Raise LoadHostFailed if the engine there is another than its name says."""
+        try:
+            facts = json.loads(self.ask("facts"))
+            version, documents = str(facts["engine_version"]), facts["contract_version"]
+        except (ValueError, KeyError, TypeError):
+            version, documents = "unknown", None
+        if (version, documents) != (release.VERSION, CONTRACT_VERSION):
+            raise host_errors.other_version(self.where, self.path, version)
 
     def _say(self, line: str) -> None:
         self._process.send(f"{line}\n".encode())

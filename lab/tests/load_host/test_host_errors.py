@@ -42,7 +42,7 @@ def failure(text: str, folder: Path) -> EngineFailed:
 
 def test_an_engine_is_sent_by_ssh_and_answers(loader: tuple[Shell, Link], tmp_path: Path) -> None:
     with LoadHost(where.read("loader"), scripted_engine.written(tmp_path)) as host:
-        assert host.ask("facts") == {"cores": [0, 1]}
+        assert host.ask("facts") == scripted_engine.FACTS
 
 
 def test_a_host_key_that_is_another_or_unknown_is_told_apart(
@@ -92,6 +92,15 @@ def test_a_host_that_is_no_name_or_refuses(loader: tuple[Shell, Link], tmp_path:
 )
 def test_a_command_that_gives_no_shell_is_one_line(tmp_path: Path, command: str, said: str) -> None:
     assert said in failure(command, tmp_path).message
+
+
+@pytest.mark.parametrize("facts", [{}, [], {**scripted_engine.FACTS, "engine_version": "0.0.1"}])
+def test_an_engine_that_is_not_what_was_sent_is_named_by_its_file(tmp_path: Path, facts: object) -> None:
+    program = scripted_engine.written(tmp_path, facts)
+    named, said = where.read(f"env XDG_CACHE_HOME={tmp_path}"), f"{tmp_path}/crumple/engine-.* is version"
+    with LoadHost(named, program) as host, pytest.raises(EngineFailed, match=said) as failed:
+        host.ask("facts")
+    assert "remove that file" in failed.value.remedy
 
 
 def test_a_host_of_another_kind_is_refused() -> None:
