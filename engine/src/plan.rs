@@ -52,6 +52,8 @@ pub struct Plan {
     pub cores: Vec<usize>,
     pub probe_interval_ns: u64,
     pub server_pid: Option<i32>,
+    /// Where the server listens in its network namespace, if that is not where the load goes to.
+    pub server_address: Option<SocketAddr>,
     /// Whether the stages of requests in flight are read.
     pub stages: bool,
     /// The root of the tree whose threads are looked at, if they are.
@@ -102,6 +104,7 @@ impl TrialSpec {
             progress_every_ns: interval_ns(self.progress.every_ms, "progress.every_ms", &mut faults),
             slower_than_ns: self.progress.meant_slower_than(&mut faults),
             server_pid: self.probe.server_pid.map(|pid| faults.within(pid, bounds::PID, "probe.server_pid")),
+            server_address: self.probe.meant_server_address(&mut faults),
             stages: self.probe.stages,
             tasks: self.probe.meant_tasks(&mut faults),
             dependencies: self.probe.meant_dependencies(&mut faults),
@@ -190,6 +193,17 @@ fn meant_cores(cores: &[usize], key: &str, faults: &mut Faults) -> Vec<usize> {
 }
 
 impl spec::ProbeSpec {
+    fn meant_server_address(&self, faults: &mut Faults) -> Option<SocketAddr> {
+        let written = self.server_address.as_ref()?;
+        let address = written.parse().ok();
+        faults.unless(
+            address.is_some(),
+            "probe.server_address",
+            "must be an IP address and a port, as 172.17.0.2:80",
+        );
+        address
+    }
+
     fn meant_tasks(&self, faults: &mut Faults) -> Option<i32> {
         let key = "probe.tasks";
         faults.unless(

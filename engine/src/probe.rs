@@ -2,8 +2,10 @@
 
 mod all_processes;
 mod answering;
+mod arrived_text;
 mod census;
 mod continued;
+mod counting;
 mod cpu_clock;
 pub mod dependencies;
 pub mod diag;
@@ -20,6 +22,7 @@ mod load_filter;
 pub mod machine;
 mod members;
 mod missed;
+pub mod namespace;
 mod netlink;
 mod opened_tcp;
 mod opened_unix;
@@ -34,6 +37,8 @@ mod reread;
 pub mod rests;
 pub mod sample;
 pub mod schedstat;
+mod server_end;
+pub mod server_stages;
 pub mod serving;
 mod settling;
 pub mod sockets;

@@ -2,6 +2,7 @@
 //! thread of their own: a reading must come at its instant, whatever else is being read or added up, and whatever the
 //! requests do.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -11,10 +12,14 @@ use crate::clock::now_ns;
 use crate::phase::Course;
 use crate::plan::Plan;
 use crate::probe::gaps::Gaps;
+use crate::probe::namespace::Namespace;
 use crate::probe::own_cpu_ns;
+use crate::probe::server_stages::ServerStages;
 use crate::probe::stages::{Reading, Stages};
+use crate::process_tree::Pid;
 use crate::random;
-use crate::record::StageRecord;
+use crate::record::{ReadBy, StageRecord};
+use crate::socket::Address;
 use crate::spool::Spool;
 
 /// After a reading, at least this many times its cost goes by on average: they take half a percent of a core at most.
@@ -27,26 +32,43 @@ const WHOM_PURPOSE: u64 = 0x100c_0001;
 /// The stages of one trial.
 pub struct StageWatch {
     /// Or why there is none.
-    stages: Result<Stages, String>,
+    looked_up: Result<LookedUp, String>,
     /// As another program than the one that is watched listens there.
     in_front: bool,
     gaps: Gaps,
     rows: Spool<Row>,
 }
 
+/// What is looked up.
+enum LookedUp {
+    /// Requests that the engine knows to be in flight.
+    Board(Stages),
+    /// The server's ends of all its connections.
+    ServerEnds(ServerStages),
+}
+
 /// A reading: when it began since the first instant, how much later than due, what it cost, and what it found.
 type Row = (u64, u64, u64, Reading);
 
 impl StageWatch {
-    /// `boards`: those of all workers.
+    /// `boards`: those of all workers; none where the load comes from elsewhere.
     pub fn open(plan: &Plan, boards: Vec<Arc<Board>>) -> Self {
         let random = random::seeded(plan.seed, WHOM_PURPOSE);
-        let stages = Stages::open(&plan.address, &plan.sources, boards, random);
+        let namespace = Namespace::of(plan.server_pid);
+        // Another end than the server's is in no other namespace, nor behind what translates addresses.
+        let has_both_ends = !boards.is_empty() && plan.server_address.is_none() && namespace.is_own();
+        let looked_up = match (&plan.address, has_both_ends) {
+            (Address::Tcp(address), false) => {
+                let server = plan.server_address.unwrap_or(*address);
+                ServerStages::open(server, namespace, request_bytes(plan), random).map(LookedUp::ServerEnds)
+            }
+            _ => Stages::open(&plan.address, &plan.sources, boards, random).map(LookedUp::Board),
+        };
         let mut in_front = false;
         Self {
-            stages: match plan.server_pid {
-                Some(root) => stages.and_then(|stages| stages.of_tree(root).inspect_err(|_| in_front = true)),
-                None => stages,
+            looked_up: match plan.server_pid {
+                Some(root) => looked_up.and_then(|all| all.of_tree(root).inspect_err(|_| in_front = true)),
+                None => looked_up,
             },
             in_front,
             gaps: Gaps::new(random::seeded(plan.seed, WHEN_PURPOSE), REST),
@@ -57,7 +79,7 @@ impl StageWatch {
     /// Reads until the trial, or its present turn, is over or `ended` is closed. `course` must have begun.
     pub fn run(mut self, course: &Course, ended: &Receiver<()>) -> Self {
         let mut due_ns = course.began_ns();
-        while self.stages.is_ok() {
+        while self.looked_up.is_ok() {
             // Counted from when the last reading was due: its lateness depends on the load, and this must not.
             let since_ns = due_ns.saturating_sub(course.began_ns());
             due_ns = now_ns().max(due_ns + self.gaps.next_ns(since_ns));
@@ -75,33 +97,75 @@ impl StageWatch {
     }
 
     fn take(&mut self, due_ns: u64, at_ns: u64, course: &Course) {
-        let Ok(stages) = &mut self.stages else {
+        let Ok(looked_up) = &mut self.looked_up else {
             return;
         };
         let began_cpu_ns = own_cpu_ns();
-        match stages.read(self.gaps.draws()) {
-            Ok(reading) => {
+        match looked_up.read(self.gaps.draws()) {
+            Ok((reading, drawn)) => {
                 let cost_ns = own_cpu_ns() - began_cpu_ns;
-                self.gaps.spent(cost_ns, reading.drawn);
+                self.gaps.spent(cost_ns, drawn);
                 if course.counts(at_ns) {
                     self.rows.push(&(course.at_ns(at_ns), at_ns.saturating_sub(due_ns), cost_ns, reading));
                 }
             }
-            Err(error) => self.stages = Err(format!("sock_diag failed during the trial: {error}")),
+            Err(error) => self.looked_up = Err(format!("sock_diag failed during the trial: {error}")),
         }
     }
 
     pub fn record(self) -> StageRecord {
-        let why = match &self.stages {
-            Ok(stages) => stages.doubt().filter(|_| self.gaps.have_drawn()),
+        let why = match &self.looked_up {
+            Ok(looked_up) => looked_up.doubt(self.gaps.have_drawn()),
             Err(why) => Some(why.clone()),
         };
         if let Some(why) = why {
             return StageRecord { in_front: self.in_front, ..StageRecord::unread(why) };
         }
-        let mut record = StageRecord::default();
+        let read_by = match self.looked_up {
+            Ok(LookedUp::ServerEnds(_)) => ReadBy::ServerEnd,
+            _ => ReadBy::Board,
+        };
+        let mut record = StageRecord { read_by, ..StageRecord::default() };
         Gaps::evenly(self.rows.rows(), |row| row.0).iter().for_each(|row| record.push(row));
         record
+    }
+}
+
+impl LookedUp {
+    fn of_tree(self, root: Pid) -> Result<Self, String> {
+        Ok(match self {
+            Self::Board(stages) => Self::Board(stages.of_tree(root)?),
+            Self::ServerEnds(stages) => Self::ServerEnds(stages.of_tree(root)?),
+        })
+    }
+
+    /// Returns what up to `most` looks found, and how many there were.
+    fn read(&mut self, most: usize) -> io::Result<(Reading, u64)> {
+        Ok(match self {
+            Self::Board(stages) => {
+                let reading = stages.read(most)?;
+                (reading, reading.drawn)
+            }
+            Self::ServerEnds(stages) => {
+                let found = stages.read(most)?;
+                (Reading::at_server(&found), found.looked_at)
+            }
+        })
+    }
+
+    fn doubt(&self, have_drawn: bool) -> Option<String> {
+        match self {
+            Self::Board(stages) => stages.doubt().filter(|_| have_drawn),
+            Self::ServerEnds(stages) => stages.doubt(),
+        }
+    }
+}
+
+/// Returns how long each request is, if all are equally long and the kernel counts their bytes as they are.
+fn request_bytes(plan: &Plan) -> Option<u64> {
+    match plan.requests.as_slice() {
+        [only] if plan.tls.is_none() => only.message.fixed().map(|bytes| bytes.len() as u64),
+        _ => None,
     }
 }
 
@@ -123,5 +187,8 @@ impl StageRecord {
         self.inside.push(reading.inside);
         self.returning.push(reading.returning);
         self.thrown_away.push(reading.thrown_away);
+        if self.read_by == ReadBy::ServerEnd {
+            self.not_told_apart.push(reading.not_told_apart);
+        }
     }
 }

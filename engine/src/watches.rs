@@ -17,6 +17,7 @@ use crate::phase::Course;
 use crate::plan::Plan;
 use crate::probe::ends::{End, Ends};
 use crate::probe::machine::Machine;
+use crate::probe::namespace::Namespace;
 use crate::probe::processes::Processes;
 use crate::probe::rests::Rests;
 use crate::probe::sample::{Cumulative, Sample};
@@ -79,7 +80,7 @@ impl Watches {
             server: server.map(|root| Watch::new(root, memory.clone())),
             readers,
             threads: Threads::new(threads),
-            sockets: Sockets::new(),
+            sockets: Sockets::new(Namespace::OWN),
             machine: Machine::new(),
             ends: Ends::default(),
             before: before.map(Arc::new),

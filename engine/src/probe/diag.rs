@@ -1,12 +1,13 @@
 //! What the kernel says of single TCP sockets (sock_diag(7)): one end of a connection by its addresses, or one
 //! listener. Each look-up takes a few microseconds and needs no privilege. Nothing is dumped, so the cost does not grow
-//! with the number of sockets. It sees the sockets of its own network namespace.
+//! with the number of sockets. It sees the sockets of one network namespace.
 //!
 //! A question names the addresses of IPv4 as such even if the socket is one of IPv6: the kernel finds both in one table.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 
+use super::namespace::Namespace;
 use super::netlink::Netlink;
 use super::tcp_end::{End, LISTEN, Row, WITH_INFO};
 
@@ -28,6 +29,16 @@ impl Diag {
         let mut diag = Self { netlink: Netlink::open()? };
         diag.check()?;
         Ok(diag)
+    }
+
+    /// # Errors
+    /// As `open`, or if the namespace may not be entered.
+    pub fn open_in(namespace: Namespace) -> io::Result<Self> {
+        let own = Self::open()?;
+        if namespace.is_own() {
+            return Ok(own);
+        }
+        Ok(Self { netlink: namespace.within(Netlink::open)? })
     }
 
     /// Looks up a socket that there is: a kernel without the module tcp_diag answers that there is none.

@@ -15,6 +15,7 @@ const OPEN: End = End {
 fn tie(sent_bytes: u64, received_bytes: u64, bare_segments: u32, ago_ms: u32) -> Traffic {
     Traffic {
         sent_bytes,
+        acknowledged_bytes: sent_bytes,
         received_bytes,
         sent_segments: sent_bytes as u32,
         received_segments: received_bytes as u32,

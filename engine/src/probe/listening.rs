@@ -5,16 +5,29 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 use super::held_sockets::sockets_of;
+use super::namespace::Namespace;
 use super::netlink::Netlink;
 use super::stat::Stat;
 use super::tcp_table::{listeners, listeners_at};
 use crate::process_tree::{Pid, with_descendants_of};
 
+/// Checks that requests which are found at `server` have come to the tree of `root`, as far as that can be read.
+///
+/// # Errors
+/// Another program listens there, in front of it: what is read would say how far requests have got in that one.
+pub fn check(root: Pid, server: SocketAddr) -> Result<(), String> {
+    if is_anothers(root, server) {
+        return Err(format!("another program than process {root} listens at {server}; watch that one"));
+    }
+    Ok(())
+}
+
 /// Returns whether another program than the tree of `root` listens at `server`, as far as that can be read.
 ///
 /// A tree may have got its connections from a program that it descends from.
-pub fn is_anothers(root: Pid, server: SocketAddr) -> bool {
-    let Ok(all) = Netlink::open().and_then(|mut netlink| listeners(&mut netlink)) else {
+fn is_anothers(root: Pid, server: SocketAddr) -> bool {
+    let sockets = Namespace::of(Some(root)).within(Netlink::open);
+    let Ok(all) = sockets.and_then(|mut netlink| listeners(&mut netlink)) else {
         return false;
     };
     let listening: BTreeSet<u32> = listeners_at(server, &all).into_iter().collect();

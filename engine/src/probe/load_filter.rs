@@ -27,6 +27,13 @@ pub fn without_load_on(server: SocketAddr) -> Vec<u8> {
     filter
 }
 
+/// Returns the filter that takes connections from the port of `server` alone, which it has accepted or will. Unless its
+/// address is unspecified, they are those to that address.
+pub fn accepted_at(server: SocketAddr) -> Vec<u8> {
+    let ip = server.ip().to_canonical();
+    is(LOCAL_IS, (!ip.is_unspecified()).then_some(ip), server.port())
+}
+
 /// Goes on with what follows if the address and port are these, and else after the jump that follows. Without an
 /// address any has to do.
 fn is(which: u8, address: Option<IpAddr>, port: u16) -> Vec<u8> {

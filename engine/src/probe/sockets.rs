@@ -7,6 +7,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::continued::Continued;
+use super::namespace::Namespace;
 use super::reread::reread;
 use crate::record::{SocketRecord, Unread};
 
@@ -41,23 +42,32 @@ pub struct Sockets {
 }
 
 impl SocketFiles {
-    fn open() -> Self {
+    pub fn open(namespace: Namespace) -> Self {
         Self {
             // The files stay open, so that a trial that runs out of descriptors can still be sampled.
-            snmp: File::open("/proc/self/net/snmp"),
-            sockstat: File::open("/proc/self/net/sockstat"),
-            sockstat6: File::open("/proc/self/net/sockstat6").ok(),
+            snmp: File::open(namespace.table("snmp")),
+            sockstat: File::open(namespace.table("sockstat")),
+            sockstat6: File::open(namespace.table("sockstat6")).ok(),
         }
     }
 
     pub fn read(&self) -> Reading {
         let mut buffer = vec![0; BUFFER_BYTES];
-        let in_use = read(&self.sockstat, &mut buffer, |text| tcp(text, "TCP:", "inuse"));
         Reading {
             retransmitted: read(&self.snmp, &mut buffer, retransmitted),
             time_wait: read(&self.sockstat, &mut buffer, |text| tcp(text, "TCP:", "tw")),
-            in_use: in_use.map(|by_ipv4| by_ipv4 + self.in_use_by_ipv6(&mut buffer)),
+            in_use: self.in_use(&mut buffer),
         }
+    }
+
+    fn in_use(&self, buffer: &mut [u8]) -> Result<u64, String> {
+        let by_ipv4 = read(&self.sockstat, buffer, |text| tcp(text, "TCP:", "inuse"))?;
+        Ok(by_ipv4 + self.in_use_by_ipv6(buffer))
+    }
+
+    /// Returns how many sockets hold a port; `None`: that is not known.
+    pub fn number(&self) -> Option<u64> {
+        self.in_use(&mut vec![0; BUFFER_BYTES]).ok()
     }
 
     fn in_use_by_ipv6(&self, buffer: &mut [u8]) -> u64 {
@@ -67,9 +77,9 @@ impl SocketFiles {
 }
 
 impl Sockets {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(namespace: Namespace) -> Self {
         Self {
-            files: Arc::new(SocketFiles::open()),
+            files: Arc::new(SocketFiles::open(namespace)),
             not_before_ns: 0,
             retransmitted: Continued::default(),
             record: SocketRecord::default(),
@@ -174,7 +184,7 @@ mod tests {
             let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             pairs.push((near, listener.accept().unwrap().0));
         }
-        let mut sockets = Sockets::new();
+        let mut sockets = Sockets::new(Namespace::OWN);
         sockets.keep(sockets.files.read(), 1_000, 0);
         for (near, far) in pairs {
             drop(near); // The side that closes first keeps the port.
@@ -191,7 +201,7 @@ mod tests {
 
     #[test]
     fn between_the_boundaries_it_looks_once_a_second() {
-        let mut sockets = Sockets::new();
+        let mut sockets = Sockets::new(Namespace::OWN);
         for at_ns in (0..=2_000_000_000).step_by(100_000_000) {
             if sockets.are_due(at_ns) {
                 sockets.keep(sockets.files.read(), at_ns, at_ns);
@@ -203,9 +213,9 @@ mod tests {
 
     #[test]
     fn a_file_that_is_not_there_is_said_to_be_missing() {
-        let mut sockets = Sockets::new();
+        let mut sockets = Sockets::new(Namespace::OWN);
         let snmp = File::open("/proc/self/net/no-such-file");
-        sockets.files = Arc::new(SocketFiles { snmp, ..SocketFiles::open() });
+        sockets.files = Arc::new(SocketFiles { snmp, ..SocketFiles::open(Namespace::OWN) });
         sockets.keep(sockets.files.read(), 1, 1);
         let record = sockets.record();
         assert_eq!(record.retransmitted, [None]);

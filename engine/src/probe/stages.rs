@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::diag::Diag;
 use super::listening;
+use super::server_stages::Places;
 use super::tcp_end::End;
 use crate::board::{Board, Flight, Local, Seen};
 use crate::process_tree::Pid;
@@ -44,6 +45,8 @@ pub struct Reading {
     pub returning: u64,
     /// The request ended while it was looked up.
     pub thrown_away: u64,
+    /// It was not known whether there was a request.
+    pub not_told_apart: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,12 +113,7 @@ impl Stages {
     /// # Errors
     /// Another program listens there, in front of it: what is read would say how far requests have got in that one.
     pub fn of_tree(self, root: Pid) -> Result<Self, String> {
-        if listening::is_anothers(root, self.server) {
-            return Err(format!(
-                "another program than process {root} listens at {}; watch that one",
-                self.server
-            ));
-        }
+        listening::check(root, self.server)?;
         Ok(self)
     }
 
@@ -221,6 +219,24 @@ fn of_server(end: &End, is_sent: bool) -> Option<Stage> {
 }
 
 impl Reading {
+    /// Returns what was found from the server's end alone. Only requests that are at the server are known to be in flight.
+    pub fn at_server(found: &Places) -> Self {
+        let &Places { not_accepted, unsent, unread, inside, returning, untold, .. } = found;
+        let drawn = not_accepted + unsent + unread + inside + returning + untold;
+        let all = found.connections as f64 / found.looked_at.max(1) as f64;
+        Self {
+            in_flight: (drawn as f64 * all).round() as u64,
+            drawn,
+            not_accepted,
+            unsent,
+            unread,
+            inside,
+            returning,
+            thrown_away: 0,
+            not_told_apart: untold,
+        }
+    }
+
     /// Counts a request at its stage; `None`: it ended meanwhile.
     fn count(&mut self, stage: Option<Stage>) {
         self.drawn += 1;

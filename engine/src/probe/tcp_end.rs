@@ -50,7 +50,10 @@ pub struct End {
 /// advances every 1 to 10 ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
+    /// Those that were sent again count again.
     pub sent_bytes: u64,
+    /// Those that the other side has acknowledged.
+    pub acknowledged_bytes: u64,
     pub received_bytes: u64,
     /// Segments with data, those that were sent again included.
     pub sent_segments: u32,
@@ -141,6 +144,7 @@ impl Traffic {
     fn of(info: &[u8]) -> Self {
         Self {
             sent_bytes: long_number(info, 200),
+            acknowledged_bytes: long_number(info, 120),
             received_bytes: long_number(info, 128),
             sent_segments: number(info, 156),
             received_segments: number(info, 152),
@@ -219,6 +223,7 @@ mod tests {
         assert_eq!((read(204).unsent_bytes, read(204).traffic), (Some(144), None));
         let traffic = Traffic {
             sent_bytes: 200 | 204 << 32,
+            acknowledged_bytes: 120 | 124 << 32,
             received_bytes: 128 | 132 << 32,
             sent_segments: 156,
             received_segments: 152,

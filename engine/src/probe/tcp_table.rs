@@ -13,6 +13,8 @@ use super::tcp_end::{
 
 /// States of a connection that a program may hold and that it did not accept just now.
 const CONNECTED: [u8; 7] = [ESTABLISHED, SYN_SENT, FIN_WAIT_1, FIN_WAIT_2, CLOSE_WAIT, LAST_ACK, CLOSING];
+/// States of a connection that has come to a listener, until nothing is left to be sent on it.
+const ARRIVED: [u8; 5] = [ESTABLISHED, CLOSE_WAIT, FIN_WAIT_1, LAST_ACK, CLOSING];
 /// The attribute of a question that holds a filter.
 const INET_DIAG_REQ_BYTECODE: u16 = 1;
 
@@ -37,8 +39,20 @@ pub struct Listener {
 /// # Errors
 /// If the kernel refuses.
 pub fn connections(netlink: &mut Netlink, filter: &[u8]) -> io::Result<Vec<Connection>> {
+    connections_in(netlink, &CONNECTED, filter)
+}
+
+/// Returns the connections of a listener that have come, whether a program has accepted them or not.
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn arrived(netlink: &mut Netlink, filter: &[u8]) -> io::Result<Vec<Connection>> {
+    connections_in(netlink, &ARRIVED, filter)
+}
+
+fn connections_in(netlink: &mut Netlink, states: &[u8], filter: &[u8]) -> io::Result<Vec<Connection>> {
     let mut found = Vec::new();
-    netlink.dump(Rows::OfTcp, &question(&CONNECTED, WITH_INFO, filter), |row| {
+    netlink.dump(Rows::OfTcp, &question(states, WITH_INFO, filter), |row| {
         found.extend(Row::of(row).map(|row| Connection {
             local: row.local(),
             peer: row.peer(),

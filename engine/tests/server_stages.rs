@@ -1,0 +1,219 @@
+//! At which stage requests are found from the server's end alone, with servers that keep them where the test knows, in the
+//! engine's own network namespace and in another one.
+
+mod peer;
+
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use peer::tried::until_shown;
+use peer::{HELLO, after, for_seconds, open, read_request, run, spec};
+use serde_json::{Value, json};
+
+const WAIT: Duration = Duration::from_millis(100);
+/// The first connections are opened and accepted in this time.
+const SETTLED_NS: u64 = 300_000_000;
+const USERS: usize = 16;
+
+/// Returns a spec of some users whose requests are watched from the server's end alone.
+fn watched(address: &str) -> Value {
+    let mut spec = spec(address, 0);
+    spec["probe"]["stages"] = json!(true);
+    spec["probe"]["server_address"] = json!(address);
+    spec["shape"]["connections"] = json!(USERS);
+    spec["threads"] = json!(1);
+    spec["stop"] = for_seconds(1.5);
+    spec
+}
+
+/// Returns how many requests were found at this stage, on average for each reading once the trial has settled.
+fn mean(record: &Value, stage: &str) -> f64 {
+    let stages = &record["probes"]["stages"];
+    assert_eq!((&stages["why"], &stages["read_by"]), (&Value::Null, &json!("server-end")));
+    let column = |name: &str| -> Vec<f64> { serde_json::from_value(stages[name].clone()).unwrap() };
+    let (at_ns, found) = (column("at_ns"), column(stage));
+    let (in_flight, drawn) = (column("in_flight"), column("drawn"));
+    let settled: Vec<usize> = (0..at_ns.len()).filter(|&row| at_ns[row] >= SETTLED_NS as f64).collect();
+    let all = |&row: &usize| in_flight[row] * found[row] / f64::max(drawn[row], 1.0);
+    settled.iter().map(all).sum::<f64>() / settled.len() as f64
+}
+
+/// Asserts that most of the requests of all users were found at this stage, where they stay for ever or for `WAIT`.
+fn most_at(stage: &str, spec: &Value) {
+    until_shown(|| {
+        let record = run(spec);
+        let found = mean(&record, stage);
+        if (0.8 * USERS as f64..=1.05 * USERS as f64).contains(&found) {
+            return Ok(());
+        }
+        Err(format!("{found} at {stage}: {}", record["probes"]["stages"]))
+    });
+}
+
+fn listen() -> (TcpListener, String) {
+    let listener = TcpListener::bind("0.0.0.0:0").unwrap();
+    rustix::net::listen(&listener, 1024).unwrap();
+    let address = format!("127.0.0.1:{}", listener.local_addr().unwrap().port());
+    (listener, address)
+}
+
+fn serve(mut socket: TcpStream, wait: Duration) {
+    while read_request(&mut socket) {
+        thread::sleep(wait);
+        if socket.write_all(HELLO).is_err() {
+            return;
+        }
+    }
+}
+
+fn serve_all(listener: TcpListener, wait: Duration) {
+    thread::spawn(move || {
+        for socket in listener.incoming() {
+            thread::spawn(move || serve(socket.unwrap(), wait));
+        }
+    });
+}
+
+#[test]
+fn without_accept_all_are_not_accepted() {
+    let (_listener, address) = listen();
+    most_at("not_accepted", &watched(&address));
+}
+
+#[test]
+fn what_is_accepted_and_not_read_is_unread() {
+    let (listener, address) = listen();
+    thread::spawn(move || {
+        let accepted: Vec<_> = listener.incoming().take(USERS).collect();
+        thread::sleep(Duration::from_secs(30));
+        drop(accepted);
+    });
+    most_at("unread", &watched(&address));
+}
+
+#[test]
+fn what_waits_in_the_server_is_inside() {
+    most_at("inside", &watched(&after(WAIT)));
+    let mut spec = watched(&after(WAIT));
+    spec["connection"] = json!("per-request");
+    most_at("inside", &spec);
+}
+
+#[test]
+fn exchanges_shorter_than_a_tick_of_the_kernels_clock_are_told_apart() {
+    // Of 20 ms a user pauses 18. The kernel's clock ticks each 1 to 10 ms.
+    let (listener, address) = listen();
+    serve_all(listener, Duration::from_millis(2));
+    let mut spec = watched(&address);
+    spec["shape"] = json!({"kind": "closed", "connections": 64, "pause_ms": 18.0, "pause": "fixed"});
+    spec["stop"] = for_seconds(3.0);
+    until_shown(|| {
+        let record = run(&spec);
+        // By Little's law, from the server's own wait to the time that the engine took.
+        let times = &record["histograms"]["response_time"];
+        let per_ns = times["count"].as_f64().unwrap() / record["measured_ns"].as_f64().unwrap();
+        let (least, most) = (per_ns * 2e6, per_ns * times["mean_ns"].as_f64().unwrap());
+        let untold = mean(&record, "not_told_apart");
+        let found = mean(&record, "inside");
+        if (0.8 * least..=1.1 * most).contains(&found) && untold < 0.1 * most {
+            return Ok(());
+        }
+        Err(format!("{found} inside, {untold} not told apart, {least} to {most} expected"))
+    });
+}
+
+#[test]
+fn connections_that_wait_for_the_next_request_have_none() {
+    let mut spec = watched(&after(Duration::from_millis(10)));
+    spec["shape"] = open(64, 200.0);
+    until_shown(|| {
+        let record = run(&spec);
+        // Two on average, or more on a busy machine, of the connections that are open.
+        if (1.0..=10.0).contains(&mean(&record, "inside")) {
+            return Ok(());
+        }
+        Err(format!("{}", record["probes"]["stages"]))
+    });
+}
+
+#[test]
+fn where_nobody_listens_there_is_a_reason() {
+    let mut spec = watched(&after(WAIT));
+    spec["probe"]["server_address"] = json!("127.0.0.1:1");
+    let stages = run(&spec)["probes"]["stages"].clone();
+    assert!(stages["why"].as_str().unwrap().contains("nobody listens at 127.0.0.1:1"), "{stages}");
+}
+
+/// A network namespace with an address that this one reaches. It is removed when dropped.
+struct Elsewhere {
+    name: String,
+    process: Child,
+}
+
+const THERE: &str = "10.213.77.2";
+
+impl Elsewhere {
+    /// `None`: that takes rights or programs that are not there.
+    fn new() -> Option<Self> {
+        let name = format!("crumple-stages-{}", std::process::id());
+        let ip = |line: &str| {
+            let done = Command::new("ip").args(line.split(' ')).stderr(Stdio::null()).status();
+            done.is_ok_and(|status| status.success())
+        };
+        if !ip(&format!("netns add {name}")) {
+            eprintln!("skipped: only root, with the program ip, may make a network namespace");
+            return None;
+        }
+        let process =
+            Command::new("ip").args(["netns", "exec", &name, "sleep", "60"]).spawn().expect("ip is there");
+        let elsewhere = Self { name, process };
+        let (name, pid) = (&elsewhere.name, std::process::id());
+        let here = format!("cs{pid}");
+        for line in [
+            format!("link add {here} type veth peer name eth0 netns {name}"),
+            format!("addr add 10.213.77.1/24 dev {here}"),
+            format!("link set {here} up"),
+            format!("-n {name} addr add {THERE}/24 dev eth0"),
+            format!("-n {name} link set eth0 up"),
+            format!("-n {name} link set lo up"),
+        ] {
+            assert!(ip(&line), "{line}");
+        }
+        Some(elsewhere)
+    }
+
+    fn listen(&self) -> TcpListener {
+        let file = std::fs::File::open(format!("/run/netns/{}", self.name)).unwrap();
+        let bind = move || {
+            let kind = rustix::thread::LinkNameSpaceType::Network;
+            rustix::thread::move_into_link_name_space(std::os::fd::AsFd::as_fd(&file), Some(kind)).unwrap();
+            TcpListener::bind("0.0.0.0:0").unwrap()
+        };
+        thread::spawn(bind).join().unwrap()
+    }
+}
+
+impl Drop for Elsewhere {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = Command::new("ip").args(["netns", "del", &self.name]).status();
+    }
+}
+
+#[test]
+fn a_server_in_another_network_namespace_is_read_there() {
+    let Some(elsewhere) = Elsewhere::new() else {
+        return;
+    };
+    let listener = elsewhere.listen();
+    let address = format!("{THERE}:{}", listener.local_addr().unwrap().port());
+    serve_all(listener, WAIT);
+    let mut spec = watched(&address);
+    spec["probe"]["server_address"] = Value::Null;
+    spec["probe"]["server_pid"] = json!(elsewhere.process.id());
+    most_at("inside", &spec);
+}
