@@ -17,6 +17,9 @@ pub const BODY_BYTES: RangeInclusive<u64> = 0..=1 << 40;
 pub const REQUESTS: RangeInclusive<u64> = 1..=1_000_000_000_000;
 /// From a microsecond to a day.
 pub const SECONDS: RangeInclusive<f64> = 1e-6..=86_400.0;
+/// For how long an engine may hear nothing before it ends. Who started it says each half second that they are there, and are
+/// not to be taken for lost because one line is late.
+pub const SILENCE_S: RangeInclusive<f64> = 1.0..=3_600.0;
 /// Each turn of a load has some readings of all processes in memory.
 pub const TURNS: RangeInclusive<usize> = 1..=1_000;
 pub const PAUSE_MS: RangeInclusive<f64> = 0.0..=86_400_000.0;

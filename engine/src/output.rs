@@ -27,6 +27,7 @@ pub fn complain(line: &str) {
 }
 
 /// Writes lines on standard error, on a thread of its own. While one line waits to be read, further lines are dropped.
+#[derive(Clone)]
 pub struct Progress(SyncSender<String>);
 
 impl Progress {

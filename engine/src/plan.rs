@@ -3,8 +3,10 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::bounds;
+use crate::carried::Carried;
 use crate::failure::Failure;
 use crate::faults::Faults;
 use crate::http::answer::Expectation;
@@ -18,8 +20,8 @@ use crate::shape::ramp::Ramp;
 use crate::shape::schedule::{Open, Stretch};
 use crate::socket::Address;
 use crate::spec::{
-    self, CONTRACT_VERSION, ConnectionUse, Examples, ExpectSpec, Pacing, RateSpec, RequestSpec, ShapeSpec,
-    StopSpec, Target, TrialSpec, WarmUpSpec,
+    self, Begins, CONTRACT_VERSION, ConnectionUse, Examples, ExpectSpec, Pacing, RateSpec, RequestSpec,
+    ShapeSpec, StopSpec, Target, TrialSpec, WarmUpSpec,
 };
 use crate::tls::Tls;
 use crate::tunnel;
@@ -46,6 +48,10 @@ pub struct Plan {
     pub stop: Stop,
     /// Empty if the load is put on in one go.
     pub turns: Vec<Turn>,
+    /// Whether the load begins when it is told.
+    pub is_told: bool,
+    /// For how long no line may come on standard input; `None`: for ever.
+    pub silence: Option<Duration>,
     pub connect_timeout_ns: u64,
     pub request_timeout_ns: u64,
     pub threads: usize,
@@ -77,6 +83,7 @@ impl TrialSpec {
         if self.version != CONTRACT_VERSION {
             faults.add("version", format!("is {}, this engine speaks {CONTRACT_VERSION}", self.version));
         }
+        let carried = Arc::new(Carried::new(&self.files, &mut faults));
         let threads = faults.within(self.threads, bounds::THREADS, "threads");
         let address = self.target.meant_address(&mut faults);
         let shape = self.shape.meant(&mut faults);
@@ -86,7 +93,7 @@ impl TrialSpec {
         let warm_up = turns.last().map(|turn| turn.warm_up).or(written);
         let plan = Plan {
             sources: self.target.meant_sources(&address, &mut faults),
-            requests: self.meant_requests(&mut faults),
+            requests: self.meant_requests(&carried, &mut faults),
             keeps_all_examples: self.examples == Examples::All,
             tls: None,
             tunnel: self.target.meant_tunnel(&mut faults),
@@ -96,6 +103,10 @@ impl TrialSpec {
             warm_up,
             stop,
             turns,
+            is_told: self.begins == Begins::Told,
+            silence: self.silence_s.map(|silence_s| {
+                Duration::from_secs_f64(faults.within(silence_s, bounds::SILENCE_S, "silence_s"))
+            }),
             connect_timeout_ns: seconds(self.timeouts.connect_s, "timeouts.connect_s", &mut faults),
             request_timeout_ns: seconds(self.timeouts.request_s, "timeouts.request_s", &mut faults),
             threads: threads.min(shape.connections()),
@@ -114,7 +125,7 @@ impl TrialSpec {
             shape,
         };
         faults.none()?;
-        let tls = self.target.tls.as_ref().map(Tls::new).transpose()?;
+        let tls = self.target.tls.as_ref().map(|tls| Tls::new(tls, &carried)).transpose()?;
         Ok(Plan { tls, ..plan })
     }
 
@@ -142,7 +153,7 @@ impl TrialSpec {
         each.map(|(index, turn)| turn.meant(index, shape.connections(), written, faults)).collect()
     }
 
-    fn meant_requests(&self, faults: &mut Faults) -> Vec<Request> {
+    fn meant_requests(&self, carried: &Arc<Carried>, faults: &mut Faults) -> Vec<Request> {
         let kinds = self.requests.len();
         if faults.within(kinds, bounds::REQUEST_KINDS, "the number of requests") != kinds {
             return Vec::new();
@@ -158,7 +169,7 @@ impl TrialSpec {
                 Request {
                     name: request.meant_name(),
                     is_idempotent: is_idempotent(&request.method),
-                    message: Message::new(request, &self.target, &key, faults),
+                    message: Message::new(request, &self.target, carried, &key, faults),
                     weight: request.weight,
                     expect: request.expect.meant(&request.method, &key, faults),
                 }

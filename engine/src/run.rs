@@ -1,24 +1,23 @@
 //! `crumple-engine run`: one trial, from its spec to its record. This thread starts the others, collects while they load,
 //! and finishes the trial. It keeps its priority, so that other work on this machine does not delay the record.
 
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{self, Receiver};
 use std::thread::{self, Scope, ScopedJoinHandle};
-use std::time::Duration;
 
 use serde::Deserialize;
 
 use crate::beginning::{Beginning, begin};
 use crate::beside::Beside;
+use crate::caller::Caller;
 use crate::clock::now_ns;
 use crate::collecting::{Collecting, Ending};
 use crate::collector::Collector;
 use crate::failure::Failure;
 use crate::http::feed;
-use crate::output::Progress;
 use crate::phase::Course;
 use crate::plan::Plan;
 use crate::process_tree::Pid;
@@ -39,11 +38,6 @@ pub struct Run {
     spec: PathBuf,
 }
 
-/// The line on which a load that is held goes on.
-const GO: &str = "go";
-/// How often a load that is held looks whether SIGINT has come: often enough that nobody sees it wait.
-const HELD_LOOK: Duration = Duration::from_millis(50);
-
 /// Reads the spec, runs the trial and prints the record. SIGINT ends the trial early; the record is printed then,
 /// too.
 ///
@@ -53,15 +47,16 @@ const HELD_LOOK: Duration = Duration::from_millis(50);
 pub fn run(run: &Run) -> Result<(), Failure> {
     // A trial ends with the process that started it: otherwise no process would read the record.
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
-    let enough = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::clone(&enough))
-        .map_err(|error| Failure::new(format!("cannot listen for signals: {error}")))?;
+    let mut caller = Caller::new()?;
     let spec = read(run)?;
     let mut plan = spec.plan()?;
+    if spec.takes_lines() {
+        caller.listen(plan.silence)?;
+    }
     preflight::check(&plan)?;
     let stamping = plan.stamped.then(Stamping::begin).flatten();
     plan.stamped = stamping.is_some();
-    let record = measure(TrialSpec { files: Vec::new(), ..spec }, &plan, &enough)?;
+    let record = measure(TrialSpec { files: Vec::new(), ..spec }, &plan, &caller)?;
     let mut output = io::BufWriter::new(io::stdout().lock());
     serde_json::to_writer(&mut output, &record)
         .map_err(io::Error::from)
@@ -83,56 +78,15 @@ fn read(run: &Run) -> Result<TrialSpec, Failure> {
     let mut input = io::stdin().lock();
     let spec = TrialSpec::deserialize(&mut serde_json::Deserializer::from_reader(&mut input))
         .map_err(|error| wrong(&error))?;
-    // What follows a load in turns says when the next one begins.
     let mut rest = String::new();
-    if spec.turns.is_empty()
-        && input.read_to_string(&mut rest).map_err(unread)? > 0
-        && !rest.trim().is_empty()
+    if !spec.takes_lines() && input.read_to_string(&mut rest).map_err(unread)? > 0 && !rest.trim().is_empty()
     {
         return Err(wrong(&"more text follows it"));
     }
     Ok(spec)
 }
 
-/// Says that the load is held after this number of turns, and waits until the next is to begin; false: SIGINT came.
-fn hold(turns: usize, enough: &AtomicBool) -> Result<bool, Failure> {
-    let unasked = |error: io::Error| Failure::new(format!("cannot ask for the next turn: {error}"));
-    io::stderr().write_all(format!("{{\"held\":{turns}}}\n").as_bytes()).map_err(unasked)?;
-    // Reading cannot be broken off, so a thread of its own does. After SIGINT it ends with the process.
-    let (sender, lines) = mpsc::channel();
-    thread::Builder::new()
-        .name("next turn".to_owned())
-        .spawn(move || {
-            let mut line = String::new();
-            let read = io::stdin().lock().read_line(&mut line);
-            let _ = sender.send(read.map(|_| line));
-        })
-        .map_err(unasked)?;
-    let line = loop {
-        match lines.recv_timeout(HELD_LOOK) {
-            Ok(line) => break line.map_err(unasked)?,
-            Err(RecvTimeoutError::Timeout) if enough.load(Relaxed) => return Ok(false),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => {
-                return Err(Failure::new("the reader of standard input panicked"));
-            }
-        }
-    };
-    // Who interrupts may close the input at the same time.
-    if enough.load(Relaxed) {
-        return Ok(false);
-    }
-    if line.trim_end() == GO {
-        Ok(true)
-    } else {
-        Err(Failure::usage(format!(
-            "after turn {turns} standard input has {:?}, not `{GO}`",
-            line.trim_end()
-        )))
-    }
-}
-
-fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRecord, Failure> {
+fn measure(spec: TrialSpec, plan: &Plan, caller: &Caller) -> Result<TrialRecord, Failure> {
     let (feeds, renderer) = feed::feeds(&plan.requests, plan.threads, plan.seed);
     let course = Arc::new(Course::new(plan.warm_up.map(|warm_up| warm_up.stop), plan.stop));
     let timetable = match &plan.shape {
@@ -159,14 +113,16 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
         let watches = Watches::new(&threads, plan.server_pid, before, Readers::beside(plan)?, plan);
         let mut collecting =
             Collecting::new(plan, Arc::clone(&course), channels, Collector::new(plan), watches);
-        let progress = Progress::begin();
+        if plan.is_told {
+            caller.hold(0)?;
+        }
         // At the first instant all threads are ready.
         let beginning = Beginning::of(plan);
         begin(plan, 0, &course, beginning.at_ns);
         let filling = fill(scope, plan, timetable.as_ref(), beginning.at_ns, is_over)?;
         for turn in 0..plan.turns.len().max(1) {
             if turn > 0 {
-                if !hold(turn, enough)? {
+                if !caller.hold(turn)? {
                     break;
                 }
                 workers.wait()?;
@@ -179,11 +135,11 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
             if turn == 0 {
                 cores::keep_clear(plan.pacing, &plan.cores);
             }
-            collecting.run(&progress, &Ending { worker: &workers.ended, enough });
+            collecting.run(&caller.progress, &Ending { worker: &workers.ended, enough: &caller.enough });
             reading.end();
             collecting.end();
             beside = reading.wait();
-            if enough.load(Relaxed) {
+            if caller.enough.load(Relaxed) {
                 break;
             }
         }

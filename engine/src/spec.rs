@@ -59,6 +59,13 @@ pub struct TrialSpec {
     pub seed: u64,
 }
 
+impl TrialSpec {
+    /// Whether lines follow it on standard input.
+    pub fn takes_lines(&self) -> bool {
+        !self.turns.is_empty() || self.begins == Begins::Told || self.silence_s.is_some()
+    }
+}
+
 /// Where to connect, and what to send in the `Host` header.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -10,7 +10,6 @@ mod session;
 mod tickets;
 
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -23,6 +22,7 @@ use rustls::{ConfigBuilder, DigitallySignedStruct, Error, RootCertStore, Signatu
 pub use session::Session;
 use tickets::Tickets;
 
+use crate::carried::Carried;
 use crate::failure::Failure;
 use crate::spec::{ClientCertificateSpec, TlsSpec};
 
@@ -39,7 +39,7 @@ pub struct Resumable(Option<Arc<ClientConfig>>);
 impl Tls {
     /// # Errors
     /// If the server name is not valid, or if a file of certificates or a key cannot be used (exit code 2).
-    pub fn new(spec: &TlsSpec) -> Result<Self, Failure> {
+    pub fn new(spec: &TlsSpec, carried: &Carried) -> Result<Self, Failure> {
         let name = &spec.server_name;
         let server_name = ServerName::try_from(name.clone()).map_err(|_| {
             Failure::usage(format!("no certificate can be for {name:?}"))
@@ -50,7 +50,7 @@ impl Tls {
             .with_safe_default_protocol_versions()
             .map_err(|error| Failure::new(format!("cannot set up TLS: {error}")))?;
         let builder = match (spec.verify, &spec.ca_file) {
-            (true, Some(path)) => builder.with_root_certificates(from_file(Path::new(path))?),
+            (true, Some(path)) => builder.with_root_certificates(from_file(path, carried)?),
             (true, None) => builder.with_root_certificates(from_system()?),
             (false, _) => {
                 builder.dangerous().with_custom_certificate_verifier(Arc::new(Unverified(provider)))
@@ -58,7 +58,7 @@ impl Tls {
         };
         let mut config = match &spec.client {
             None => builder.with_no_client_auth(),
-            Some(client) => own_certificate(builder, client)?,
+            Some(client) => own_certificate(builder, client, carried)?,
         };
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Self { config, server_name })
@@ -76,13 +76,14 @@ impl Tls {
     }
 }
 
-fn from_file(path: &Path) -> Result<RootCertStore, Failure> {
+fn from_file(path: &str, carried: &Carried) -> Result<RootCertStore, Failure> {
     const REMEDY: &str = "give a readable file of certificates in PEM as target.tls.ca_file";
     let unusable = |error: &dyn fmt::Display| {
-        Failure::usage(format!("cannot trust the certificates in {}: {error}", path.display())).remedy(REMEDY)
+        Failure::usage(format!("cannot trust the certificates in {path}: {error}")).remedy(REMEDY)
     };
     let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_file_iter(path).map_err(|error| unusable(&error))? {
+    let pem = carried.read(path).map_err(|error| unusable(&error))?;
+    for certificate in CertificateDer::pem_slice_iter(&pem) {
         let certificate = certificate.map_err(|error| unusable(&error))?;
         roots.add(certificate).map_err(|error| unusable(&error))?;
     }
@@ -96,6 +97,7 @@ fn from_file(path: &Path) -> Result<RootCertStore, Failure> {
 fn own_certificate(
     builder: ConfigBuilder<ClientConfig, WantsClientCert>,
     client: &ClientCertificateSpec,
+    carried: &Carried,
 ) -> Result<ClientConfig, Failure> {
     const REMEDY: &str =
         "give a certificate and its key, both in PEM and the key not encrypted, as target.tls.client";
@@ -103,15 +105,18 @@ fn own_certificate(
         Failure::usage(format!("cannot show the certificate in {path}: {error}")).remedy(REMEDY)
     };
     let (cert_file, key_file) = (&client.cert_file, &client.key_file);
-    let chain: Vec<_> = CertificateDer::pem_file_iter(cert_file)
-        .and_then(Iterator::collect)
+    let pem = carried.read(cert_file).map_err(|error| unusable(cert_file, &error))?;
+    let chain: Vec<_> = CertificateDer::pem_slice_iter(&pem)
+        .collect::<Result<_, _>>()
         .map_err(|error| unusable(cert_file, &error))?;
     if chain.is_empty() {
         return Err(unusable(cert_file, &"there is none"));
     }
-    let key = PrivateKeyDer::from_pem_file(key_file).map_err(|error| {
+    let no_key = |error: &dyn fmt::Display| {
         Failure::usage(format!("cannot use the key in {key_file}: {error}")).remedy(REMEDY)
-    })?;
+    };
+    let pem = carried.read(key_file).map_err(|error| no_key(&error))?;
+    let key = PrivateKeyDer::from_pem_slice(&pem).map_err(|error| no_key(&error))?;
     builder.with_client_auth_cert(chain, key).map_err(|error| unusable(cert_file, &error))
 }
 

@@ -113,7 +113,7 @@ fn a_spec_that_cannot_be_is_a_usage_error() {
     let failure = |change: &dyn Fn(&mut TlsSpec)| {
         let mut spec = spec();
         change(&mut spec);
-        let failure = Tls::new(&spec).err().unwrap();
+        let failure = Tls::new(&spec, &Carried::default()).err().unwrap();
         assert_eq!(failure.exit_code, 2);
         assert!(!failure.remedy.is_empty());
         failure.error

@@ -5,6 +5,7 @@ use crate::http::request::Message;
 use crate::spec::{ExpectSpec, RequestSpec, Target};
 use crate::written::Written;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::thread;
 
 fn request(path: &str, body: Option<&str>, weight: u32) -> Request {
@@ -22,7 +23,7 @@ fn request(path: &str, body: Option<&str>, weight: u32) -> Request {
     };
     let target = Target { address: "a:80".into(), host: "a".into(), tls: None, proxy: None, sources: vec![] };
     let mut faults = Faults::default();
-    let message = Message::new(&spec, &target, "requests[0]", &mut faults);
+    let message = Message::new(&spec, &target, &Arc::default(), "requests[0]", &mut faults);
     faults.none().map_err(|failure| failure.error).unwrap();
     let expect =
         Expectation { status: None, body_bytes: None, sha256: [0; 32], hash_one_in: 0, without_body: false };

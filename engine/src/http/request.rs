@@ -1,6 +1,9 @@
 //! A request as it is sent: laid out once before the clock starts, or, if it varies, as a template that is filled
 //! anew for each request.
 
+use std::sync::Arc;
+
+use crate::carried::Carried;
 use crate::faults::Faults;
 use crate::http::answer::Expectation;
 use crate::http::lines;
@@ -35,8 +38,14 @@ enum Layout {
 impl Message {
     /// Lays out `spec` for `target`. Its faults are reported under `key`. Headers of the spec replace those of the
     /// engine.
-    pub fn new(spec: &RequestSpec, target: &Target, key: &str, faults: &mut Faults) -> Self {
-        let mut files = Files::default();
+    pub fn new(
+        spec: &RequestSpec,
+        target: &Target,
+        carried: &Arc<Carried>,
+        key: &str,
+        faults: &mut Faults,
+    ) -> Self {
+        let mut files = Files::of(carried);
         let mut text = |text: &str, key: &str, faults: &mut Faults| match spec.varies {
             true => Template::parse(text, key, &mut files, faults),
             false => Some(Template::text(text.as_bytes())),
@@ -49,8 +58,8 @@ impl Message {
         let headers: Vec<_> = headers.collect();
         let body = match (&spec.body, &spec.body_file, &spec.body_parts) {
             (Some(body), None, None) => text(body, &format!("{key}.body"), faults),
-            (None, Some(path), None) => read_body(path, &format!("{key}.body_file"), faults),
-            (None, None, Some(parts)) => joined(parts, &format!("{key}.body_parts"), faults, text),
+            (None, Some(path), None) => read_body(path, carried, &format!("{key}.body_file"), faults),
+            (None, None, Some(parts)) => joined(parts, carried, &format!("{key}.body_parts"), faults, text),
             (None, None, None) => None,
             _ => {
                 let other = if spec.body_file.is_some() { "body_file" } else { "body_parts" };
@@ -174,8 +183,8 @@ fn framed(mut head: Template, body: Template, files: Files) -> Message {
     Message::of(head, None, files)
 }
 
-fn read_body(path: &str, key: &str, faults: &mut Faults) -> Option<Template> {
-    match std::fs::read(path) {
+fn read_body(path: &str, carried: &Carried, key: &str, faults: &mut Faults) -> Option<Template> {
+    match carried.read(path) {
         Ok(bytes) => Some(Template::text(&bytes)),
         Err(error) => {
             faults.add(key, format!("names {path}, which cannot be read: {error}"));
@@ -187,6 +196,7 @@ fn read_body(path: &str, key: &str, faults: &mut Faults) -> Option<Template> {
 /// Returns the parts as one text. `text` reads those that are no files.
 fn joined(
     parts: &[BodyPartSpec],
+    carried: &Carried,
     key: &str,
     faults: &mut Faults,
     mut text: impl FnMut(&str, &str, &mut Faults) -> Option<Template>,
@@ -196,7 +206,7 @@ fn joined(
         let key = format!("{key}[{index}]");
         let read = match (&part.text, &part.file) {
             (Some(given), None) => text(given, &key, faults),
-            (None, Some(path)) => read_body(path, &key, faults),
+            (None, Some(path)) => read_body(path, carried, &key, faults),
             _ => {
                 faults.add(&key, "must be a text or a file");
                 None

@@ -28,7 +28,7 @@ fn message(spec: &RequestSpec) -> Message {
 
 fn message_to(target: &Target, spec: &RequestSpec) -> Message {
     let mut faults = Faults::default();
-    let message = Message::new(spec, target, "requests[0]", &mut faults);
+    let message = Message::new(spec, target, &Arc::default(), "requests[0]", &mut faults);
     faults.none().map_err(|failure| failure.error).unwrap();
     message
 }
@@ -39,7 +39,7 @@ fn fixed(spec: &RequestSpec) -> String {
 
 fn fault(spec: &RequestSpec, host: &str) -> String {
     let mut faults = Faults::default();
-    Message::new(spec, &target(host), "requests[0]", &mut faults);
+    Message::new(spec, &target(host), &Arc::default(), "requests[0]", &mut faults);
     faults.none().expect_err("the request has a fault").error
 }
 

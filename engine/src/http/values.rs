@@ -1,8 +1,12 @@
 //! The values of varying requests: a number, random numbers, lines of files. `template.rs` says where in a request
 //! they stand.
 
+use std::sync::Arc;
+
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::carried::Carried;
 
 /// The values of one request. Its number and its lines are the same wherever they stand in it. Each random number is
 /// drawn anew.
@@ -47,9 +51,9 @@ pub struct File {
 }
 
 impl File {
-    fn read(path: &str) -> Result<Self, String> {
+    fn read(path: &str, carried: &Carried) -> Result<Self, String> {
         let read =
-            std::fs::read(path).map_err(|error| format!("names {path}, which cannot be read: {error}"))?;
+            carried.read(path).map_err(|error| format!("names {path}, which cannot be read: {error}"))?;
         let mut file = Self { path: path.into(), text: Vec::with_capacity(read.len()), ends: Vec::new() };
         for line in read.split(|&byte| byte == b'\n') {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -76,23 +80,30 @@ impl File {
 
 /// The files that one request names. Each is read once.
 #[derive(Default)]
-pub struct Files(Vec<File>);
+pub struct Files {
+    carried: Arc<Carried>,
+    read: Vec<File>,
+}
 
 impl Files {
+    pub fn of(carried: &Arc<Carried>) -> Self {
+        Self { carried: Arc::clone(carried), read: Vec::new() }
+    }
+
     /// Returns the index of the lines of `path`.
     ///
     /// # Errors
     /// A sentence without its subject, if the file cannot be read or holds no line.
     pub fn open(&mut self, path: &str) -> Result<usize, String> {
-        if let Some(index) = self.0.iter().position(|file| file.path == path) {
+        if let Some(index) = self.read.iter().position(|file| file.path == path) {
             return Ok(index);
         }
-        self.0.push(File::read(path)?);
-        Ok(self.0.len() - 1)
+        self.read.push(File::read(path, &self.carried)?);
+        Ok(self.read.len() - 1)
     }
 
     pub fn get(&self, index: usize) -> &File {
-        &self.0[index]
+        &self.read[index]
     }
 }
 
@@ -103,7 +114,7 @@ mod tests {
 
     fn lines(name: &str, text: impl AsRef<[u8]>) -> Result<Vec<Vec<u8>>, String> {
         let written = Written::new(name, text);
-        File::read(written.path()).map(|file| file.lines().map(<[u8]>::to_vec).collect())
+        File::read(written.path(), &Carried::default()).map(|file| file.lines().map(<[u8]>::to_vec).collect())
     }
 
     #[test]

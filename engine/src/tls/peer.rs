@@ -16,7 +16,7 @@ use rustls::server::ServerConfig;
 use rustls::version::{TLS12, TLS13};
 use rustls::{ServerConnection, StreamOwned, SupportedProtocolVersion};
 
-use super::{Resumable, Session, Tls};
+use super::{Carried, Resumable, Session, Tls};
 use crate::socket::Received;
 use crate::spec::TlsSpec;
 use crate::written::Written;
@@ -65,7 +65,7 @@ impl Vouched {
         let mut spec = spec();
         spec.ca_file = Some(file.path().into());
         change(&mut spec);
-        Tls::new(&spec).map_err(|failure| failure.error).unwrap()
+        Tls::new(&spec, &Carried::default()).map_err(|failure| failure.error).unwrap()
     }
 
     /// Returns the server's side of a connection.

@@ -8,6 +8,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, LazyLock};
 
+use crumple_engine::carried::Carried;
 use crumple_engine::spec::TlsSpec;
 use crumple_engine::tls::{Resumable, Session, Tls};
 use rcgen::{CertificateParams, KeyPair};
@@ -38,7 +39,7 @@ static SERVERS: LazyLock<Vec<Arc<ServerConfig>>> = LazyLock::new(|| {
 });
 static CLIENT: LazyLock<Tls> = LazyLock::new(|| {
     let spec = TlsSpec { server_name: NAME.into(), verify: false, ca_file: None, client: None };
-    Tls::new(&spec).map_err(|failure| failure.error).unwrap()
+    Tls::new(&spec, &Carried::default()).map_err(|failure| failure.error).unwrap()
 });
 
 fn server(version: &'static SupportedProtocolVersion, tickets: usize) -> ServerConfig {
