@@ -18,7 +18,7 @@ CONTRACT = Path(__file__).parent
 MODULE = CONTRACT.parent / "lab" / "crumple" / "contract.py"
 WIDTH = 110
 TAG = "kind"
-DOCUMENTS = ("spec", "record", "progress", "weighing", "weighed")
+DOCUMENTS = ("spec", "record", "progress", "facts", "weighing", "weighed")
 
 Schema = dict[str, Any]
 

@@ -47,6 +47,7 @@ mod readers;
 mod record;
 pub mod run;
 pub mod schema;
+pub mod serve;
 pub mod shape;
 mod silence;
 mod socket;

@@ -1,7 +1,7 @@
 //! The engine's command line.
 
 use clap::{Parser, Subcommand};
-use crumple_engine::{costs, guard, hold, null_server, output, run, schema, weigh};
+use crumple_engine::{costs, guard, hold, null_server, output, run, schema, serve, weigh};
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -15,6 +15,8 @@ struct Arguments {
 enum Command {
     /// Run one trial: read a TrialSpec, report progress on standard error, print a TrialRecord
     Run(run::Run),
+    /// Put loads on for a lab on another machine: read specs and commands line by line from standard input
+    Serve,
     /// Serve a fixed answer on loopback as fast as possible, for calibration
     NullServer(null_server::NullServer),
     /// Print the JSON schemas of the documents that lab and engine exchange
@@ -32,6 +34,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Run(run) => run::run(&run),
+        Command::Serve => serve::run(),
         Command::NullServer(server) => null_server::run(&server),
         Command::Schema => schema::print(),
         Command::Costs(costs) => costs::run(&costs),

@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::progress_line::ProgressLine;
 use crate::record::TrialRecord;
+use crate::serve::Facts;
 use crate::spec::TrialSpec;
 use crate::weigh::spec::{Weighed, Weighing};
 
@@ -16,6 +17,7 @@ fn schemas() -> Value {
         "spec": schema::<TrialSpec>(),
         "record": schema::<TrialRecord>(),
         "progress": schema::<ProgressLine>(),
+        "facts": schema::<Facts>(),
         "weighing": schema::<Weighing>(),
         "weighed": schema::<Weighed>(),
     })

@@ -1525,6 +1525,53 @@ class ProgressLine(Lenient):
     measured: MeasuredSoFar
 
 
+class Facts(Frozen):
+    """The machine that a load comes from. Null = it does not say."""
+
+    engine_version: str
+    contract_version: Annotated[int, Field(ge=0, le=4_294_967_295)]
+    """Of the documents."""
+
+    hostname: str | None
+    kernel: str | None
+    """The kernel's release."""
+
+    cpu_model: str | None
+    cores: tuple[int, ...]
+    """The cores that an engine may use there."""
+
+    physical_cores: tuple[tuple[int, ...], ...]
+    """These cores, by the physical core that they share; empty if the kernel does not say."""
+
+    cpu_quota_cores: float | None
+    """How many cores' worth of CPU time the control group grants; null if it sets no limit, or does not
+    say.
+    """
+
+    governor: str | None
+    """What sets the cores' clock rate; several with commas if they differ."""
+
+    open_files_soft: Count | None
+    """The soft limit of open files; null = none."""
+
+    open_files_hard: Count | None
+    """How far the soft limit can be raised; null = as far as one likes."""
+
+    port_range: tuple[Annotated[int, Field(ge=0, le=65_535)], Annotated[int, Field(ge=0, le=65_535)]] | None
+    """First and last local port of connections to others."""
+
+    memory_bytes: Count | None
+    memory_available_bytes: Count | None
+    addresses: tuple[str, ...]
+    """All its own, of every interface."""
+
+    lab_address: str | None
+    """The address that the lab's machine has for it; null if the lab does not come by ssh."""
+
+    unix_ns: Count
+    """Wall clock when this was read."""
+
+
 class QueueLawSpec(Frozen):
     """Slow answers come out of a queue, which grows near the server's capacity."""
 
