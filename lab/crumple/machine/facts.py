@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from crumple import release
+from crumple.machine import control_groups, core_list, group_limits
 
 # Seconds after which a program that is asked about the machine is given up.
 ASK_S = 5.0
@@ -70,26 +71,15 @@ def physical_cores() -> list[list[int]]:
     usable = usable_cores()
     groups = {}
     for core in usable:
-        siblings = _core_list(text(CPUS / f"cpu{core}" / "topology" / "thread_siblings_list"))
+        siblings = core_list.read(text(CPUS / f"cpu{core}" / "topology" / "thread_siblings_list"))
         groups[min(siblings)] = [sibling for sibling in siblings if sibling in usable]
     return [groups[first] for first in sorted(groups)]
 
 
 def cpu_quota_cores() -> float | str:
-    """How many cores' worth of CPU time the control group grants; "none": no limit. Raises UnreadError."""
-    place = next(
-        (line for line in text(Path("/proc/self/cgroup")).splitlines() if line.startswith("0::")), None
-    )
-    if place is None:
-        raise UnreadError("no unified control group (cgroup v2)")
-    folder = Path("/sys/fs/cgroup") / place.removeprefix("0::").lstrip("/")
-    quotas = []
-    for level in (folder, *folder.parents):
-        with contextlib.suppress(UnreadError):
-            quota, period = text(level / "cpu.max").split()
-            if quota != "max":
-                quotas.append(int(quota) / int(period))
-    return min(quotas) if quotas else "none"
+    """How many cores' worth of CPU time the control groups of crumple grant; "none": no limit."""
+    quota = group_limits.limits(control_groups.of("self")).quota
+    return "none" if quota is None else quota.amount
 
 
 def distribution() -> str:
@@ -232,15 +222,6 @@ def _meminfo(name: str) -> int:
         if line.startswith(f"{name}:"):
             return int(line.split()[1]) * 1024
     raise UnreadError(f"/proc/meminfo has no {name}")
-
-
-def _core_list(written: str) -> list[int]:
-    """The numbers in a list as the kernel writes it: "0,4-6" → 0, 4, 5, 6."""
-    cores: list[int] = []
-    for part in written.split(","):
-        first, _, last = part.partition("-")
-        cores += range(int(first), int(last or first) + 1)
-    return cores
 
 
 LASTING: dict[str, Callable[[], Any]] = {

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
+from crumple.machine import group_owner
+
 # What an interpreter is given to run. Other words of a command may hold secrets.
 _SCRIPT = re.compile(r"[\w.-]+\.(py|[mc]?js|ts|rb|pl|psgi|php|lua|exs|jar)")
-# A container of Docker, Podman, containerd or CRI-O, by its id, and one of LXC by its name.
-_CONTAINER = re.compile(r"(?<![0-9a-f])([0-9a-f]{64})(?![0-9a-f])|/lxc\.payload\.([\w.-]+)")
-# The first digits of a container's id that are shown, as `docker ps` does.
-_ID_SHOWN = 12
 
 
 @dataclass(frozen=True)
@@ -41,8 +39,8 @@ def container_in(groups: str) -> str:
 
     `groups`: what /proc/PID/cgroup says.
     """
-    found = _CONTAINER.search(groups)
-    return "" if found is None else found[2] or found[1][:_ID_SHOWN]
+    paths = (line.split(":", 2)[2] for line in groups.splitlines() if line.count(":") >= 2)
+    return next(filter(None, map(group_owner.container_of, paths)), "")
 
 
 def _container(pid: int | str) -> str:
