@@ -40,6 +40,8 @@ READINGS: Mapping[str, str] = {
     "dearer": "a request takes {} times the CPU time that it takes alone",
     "throttled": "of the time its control group stops it",
     "stopped": "of its threads are stopped",
+    "stalled": "of the time threads wait for memory, as its control group has no more",
+    "tasks": "of the processes and threads that its control group allows are there",
     "files": "of the files that it may open are open",
     "late": "of the connections took a second or more",
     "empty_queue": "of the looks find no connection that waits to be accepted",

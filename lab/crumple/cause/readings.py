@@ -28,7 +28,7 @@ BURSTS = 0.5
 # The most requests served at a time by a server that may stand still.
 STILL = 0.5
 # What the kernel counts for the server alone.
-KERNELS, KERNEL_ERROR = ("throttled", "files"), 0.001
+KERNELS, KERNEL_ERROR = ("throttled", "files", "tasks"), 0.001
 # The relative error of the time that a request alone waits for a dependency: some ten readings find it.
 ASKED_ERROR = 0.3
 # The largest logarithm of a ratio: beyond twenty times, more is no further evidence.
@@ -75,10 +75,10 @@ def _ratio(name: str, value: float, of: float, sd: float = COUNTED) -> tuple[str
 def _of_cores(facts: ServerFacts) -> Iterator[tuple[str, float, float, Scale]]:
     load, threads = facts.beyond, facts.beyond.threads
     if facts.idle_cores is not None and not load.rose:
-        yield _share("idle", facts.idle_cores / load.all_cores, METERED)
+        yield _share("idle", facts.idle_cores / facts.cores, METERED)
     if facts.asked_cores is not None:
         yield _share("used", facts.asked_cores, METERED)
-        yield _share("cores", facts.asked_cores / load.all_cores, METERED)
+        yield _share("cores", facts.asked_cores / facts.cores, METERED)
     if threads is not None:
         busiest = max((each.share for each in threads.saturated), default=0.0)
         if threads.saturated or threads.busiest:
@@ -101,9 +101,9 @@ def _of_cores(facts: ServerFacts) -> Iterator[tuple[str, float, float, Scale]]:
     if facts.seen.rest is not None:
         burning = facts.seen.rest.cores if facts.seen.rest.burning else 0.0
         yield _share("burning", burning)
-    quota = facts.seen.quota_cores
     # Throttled now and then, in bursts, a server that uses a part of its quota is not limited by it.
-    in_bursts = quota is not None and facts.asked_cores is not None and facts.asked_cores < BURSTS * quota
+    quota = facts.seen.quota
+    in_bursts = quota is not None and (facts.asked_cores or math.inf) < BURSTS * quota.amount
     if load.throttled_share is not None and not in_bursts:
         yield _share("throttled", load.throttled_share, METERED)
     if threads is not None and threads.number:
@@ -221,6 +221,11 @@ def _of_limits(facts: ServerFacts) -> Iterator[tuple[str, float, float, Scale]]:
     if load.descriptors is not None:
         used, limit = load.descriptors
         yield _share("files", 1.0 if used >= limit - FILES_LEFT else used / max(1, limit))
+    if load.tasks is not None:
+        tasks, most = load.tasks
+        yield _share("tasks", tasks / max(1, most))
+    if load.stalled_share is not None:
+        yield _share("stalled", load.stalled_share, METERED)
     if load.late_connects is not None:
         yield _share("late", load.late_connects / max(load.late_connects, load.in_flight, 1.0), METERED)
     if held is not None and held.answered is not None:

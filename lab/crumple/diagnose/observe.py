@@ -21,9 +21,10 @@ from crumple.experiment.bench import Bench
 from crumple.experiment.subject import Subject
 from crumple.load import engine_spec, load_options
 from crumple.load.addresses import port_of
-from crumple.machine import at_rest, bounds_of, process_tree, runtimes
+from crumple.machine import at_rest, control_groups, group_limits, process_tree, runtimes
 from crumple.machine.at_rest import AtRest
 from crumple.machine.connection_ends import Opened
+from crumple.machine.group_limits import GroupLimits
 from crumple.machine.process_tree import Tree
 from crumple.observation import loaded, one_by_one, parallelism
 from crumple.observation.observed import IdleHeld, Many, MemorySteps, Observed, WorkAlone
@@ -101,9 +102,8 @@ class Observation:
 
     def __post_init__(self) -> None:
         pid = self.subject.pid
-        quota = None if pid is None else bounds_of.quota_cores(pid)
-        cores = self.subject.cores
-        self.seen = Observed(cores=cores, quota_cores=quota if quota is not None and quota < cores else None)
+        limits = GroupLimits() if pid is None else group_limits.limits(control_groups.of(pid))
+        self.seen = Observed(cores=self.subject.cores, limits=limits)
         self._began_s, self._has_looked = time.monotonic(), False
         self._loads = 0
 
@@ -186,7 +186,7 @@ class Observation:
         if is_slow and self._time.has("3 requests in 12 s, where none was answered in 1.2 s"):
             stop = contract.RequestsStopSpec(requests=SLOW_REQUESTS, within_s=SLOW_WITHIN_S)
             record = self._put_on(requests, 1, stop)
-        found = one_by_one.alone(record, disturbance(record).against)
+        found = one_by_one.alone(record, disturbance(record, quota_cores=self.seen.quota_cores).against)
         # The work is sent twice, and may have been answered the first time.
         was_answered = name == "work" and self.seen.work is not None
         if found is None and not was_answered:
@@ -207,7 +207,7 @@ class Observation:
         spec = self._spec((self.subject.light,), 1, stop, first)
         spec = spec.model_copy(update={"connection": "per-request"})
         record, _ = self._run(spec, None)
-        return one_by_one.alone(record, disturbance(record).against)
+        return one_by_one.alone(record, disturbance(record, quota_cores=self.seen.quota_cores).against)
 
     def _rest(self) -> AtRest | None:
         """Look at the server while nobody asks it."""
@@ -335,7 +335,8 @@ class Observation:
         record = self._put_on((request,), connections, stop, warm_up)
         rest = self.seen.rest
         burning = rest.burning if rest is not None else ()
-        return seen_under_load.many(record, tree, burning, self.subject.elsewhere, self.seen.asks_at_rest)
+        seen, elsewhere = self.seen, self.subject.elsewhere
+        return seen_under_load.many(record, tree, burning, elsewhere, seen.asks_at_rest, seen.quota_cores)
 
     def settle(self, works_s: float = 0.0) -> bool:
         """Wait until the server answers a light request about as fast as at first; return whether it did.

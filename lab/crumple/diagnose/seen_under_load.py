@@ -1,5 +1,6 @@
 """What a server was seen to do under one load: a trial's record → `Many`, `Light`. Pure."""
 
+import math
 from collections.abc import Collection, Mapping
 
 from crumple.contract import TrialRecord
@@ -35,16 +36,17 @@ def many(
     burning: Collection[int] = (),
     elsewhere: int = 0,
     asks_at_rest: Mapping[str, float] = loaded.NOTHING,
+    quota_cores: float = math.inf,
 ) -> Many:
     """Return what a closed load came to.
 
     `burning`: threads that compute also while nobody asks. `elsewhere`: how many cores the engine may use
-    that the server may not.
+    that the server may not. `quota_cores`: as much CPU time as it may use.
     """
     server, window = record.probes.server, windows.server(record)
     engine_cores = windows.cores(record, record.probes.engine.window)
     per_s, off = _rate(record)
-    others = disturbance(record)
+    others = disturbance(record, quota_cores=quota_cores)
     growing = False
     if server is not None:
         seen = server.samples

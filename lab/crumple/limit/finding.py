@@ -41,7 +41,7 @@ CAUSES: Mapping[Cause, str] = {
     "dependency": "what is behind it",
     "accept-queue": "the listen queue",
     "disk": "disk",
-    "memory": "collecting garbage",
+    "memory": "memory",
     "throttled": "throttling",
     "descriptors": "open files",
     "slow-pool": "a pool that grows slowly",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from crumple.limit.finding import Cause, Finding, Said, Unclear
-from crumple.observation import peer_names
+from crumple.observation import parallelism, peer_names
 from crumple.observation.server_facts import ServerFacts
 
 # "dependency": how long what is behind it takes alone, in s; "cpu": CPU time of a request, as a multiple of
@@ -23,8 +23,8 @@ Changes = Mapping[Part, float]
 
 # Causes that let in a number of requests at a time, with the part that is this number.
 LETS_IN: Mapping[Cause, Part] = {"workers": "workers", "connection-pool": "connections", "gate": "gate"}
-# Causes that CPU time of all cores limits.
-OF_CORES: tuple[Cause, ...] = ("cpu", "contention", "memory", "switches")
+# Causes that CPU time limits: that of all cores that the server may use, or of its quota.
+OF_CORES: tuple[Cause, ...] = ("cpu", "contention", "memory", "switches", "throttled")
 # The least ratio of two limits with which one is said to come before the other.
 NEAR = 1.001
 # The relative error with which a number of places is measured. Within it, it is taken for the whole number.
@@ -47,13 +47,12 @@ class Predicted:
 
 def now(facts: ServerFacts, part: Part) -> float | None:
     """Return how much of a part there is; None: not known."""
-    load = facts.beyond
     peer = peer_names.most_asked(facts)
     inside = facts.stage.inside if facts.stage is not None else None
     found: Mapping[Part, float | None] = {
         "workers": facts.workers if facts.workers is not None else inside,
         "connections": peer.connections if peer is not None else None,
-        "cores": float(load.all_cores),
+        "cores": facts.cores,
         "dependency": asked_s(facts),
         "cpu": 1.0,
         "gate": facts.at_a_time,
@@ -112,7 +111,7 @@ def of_cause(facts: ServerFacts, cause: Cause, changes: Changes) -> Predicted:
     if cause in LETS_IN:
         low, high = _let_in(facts, cause, changes)
     elif cause in OF_CORES:
-        cores = facts.beyond.all_cores
+        cores = facts.cores
         low = high = per_s * changes.get("cores", cores) / cores / changes.get("cpu", 1.0)
     elif cause == "one-loop":
         # A loop that sleeps in a call computes for a part of the time that it has for a request.
@@ -143,8 +142,13 @@ def remedy(facts: ServerFacts, cause: Cause) -> Changes:
     if cause == "one-loop":
         return {"workers": float(facts.beyond.all_cores)} if facts.beyond.all_cores > 1 else {}
     part: Part | None = LETS_IN.get(cause)
+    if cause == "memory" and facts.waits_for_memory:
+        return {}
     if part is None and cause in OF_CORES and not facts.others_use_most:
         part = "cores"
+    if cause == "throttled":
+        # A quota of as many cores as it may run on is none.
+        return {} if facts.seen.quota is None else {"cores": min(2.0 * facts.cores, facts.beyond.all_cores)}
     if part is not None and (number := now(facts, part)) is not None:
         return {part: 2.0 * number}
     now_s = now(facts, "dependency")
@@ -232,11 +236,10 @@ def _cores_most(facts: ServerFacts, changes: Changes) -> float | None:
     """Return how many cores requests may use; None: not known."""
     used = facts.asked_cores
     # Programs that it does not ask use what they used before, and share the cores with it.
-    idle = facts.left_cores if peer_names.most_asked(facts) is None else facts.idle_cores
+    idle = facts.left_cores if peer_names.most_asked(facts) is None else facts.unused_cores
     if idle is None or used is None:
         return None
-    cores = facts.beyond.all_cores
-    return (used + idle) * changes.get("cores", cores) / cores
+    return min(used + idle, facts.cores) * changes.get("cores", facts.cores) / facts.cores
 
 
 def _cores(facts: ServerFacts, changes: Changes) -> float | None:
@@ -250,6 +253,12 @@ def caps(facts: ServerFacts, cause: Cause, changes: Changes) -> Mapping[Cause, f
     found: dict[Cause, float] = {}
     if (cores := _cores(facts, changes)) is not None and cause not in OF_CORES:
         found["cpu"] = cores
+    threads, cpu_s = facts.beyond.threads, _cpu_s(facts) * changes.get("cpu", 1.0)
+    if cause == "throttled" and cpu_s:
+        # What is idle lies beyond its quota.
+        found["cpu"] = ((facts.asked_cores or 0.0) + (facts.unused_cores or 0.0)) / cpu_s
+        if threads is not None and (threads.sharing or math.inf) <= parallelism.ONE_BUSY_MAX:
+            found["one-loop"] = 1.0 / cpu_s
     workers = changes.get("workers", facts.workers or 0.0)
     if cause not in ("workers", "one-loop") and workers and facts.alone_s:
         saved_s = _saved_of_dependency_s(facts, changes)

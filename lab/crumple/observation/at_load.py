@@ -123,7 +123,9 @@ class AtLoad:
     `queue_empty_share`: at which share of looks none waited in the kernel to be accepted.
     `engine_limited`: the engine was the bottleneck. `switches_per_s`: context switches; where too many
     threads ended to know them, there are no fewer than `switches_least_per_s`, which were counted.
-    `throttled_share`: for how much of the time its control group stopped it. `rose`: the load had several
+    `throttled_share`: for how much of the time its control group stopped it; `stalled_share`: its threads
+    waited for memory at the limit of the group; `tasks`: processes and threads in it, and their limit;
+    None: not known, or no limit. `rose`: the load had several
     rates or numbers of users. `overloaded`: requests
     came due faster than they ended. `rest`: the server while nobody asks it. `disturbed`: who else used the
     machine; empty if nobody did, or it could not be read. `unread`: why `stage`, `threads` or `peers` could
@@ -166,3 +168,5 @@ class AtLoad:
     light: Light | None = None
     cpu_time: CpuTime | None = None
     limiter: Limiter | None = None
+    stalled_share: float | None = None
+    tasks: tuple[int, int] | None = None

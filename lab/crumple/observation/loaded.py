@@ -1,5 +1,6 @@
 """The record of a load → what the rules know of it (`AtLoad`). Pure."""
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from statistics import fmean
@@ -32,13 +33,18 @@ class Beside:
 
     `descriptors`: open files and their limit; `throttled_share`: for how much of the time its control group
     stopped it; `rest`: what the server does while nobody asks; `queue_empty_share`: at which share of the
-    looks no connection waited in front of it to be accepted. None: not known.
+    looks no connection waited in front of it to be accepted; `stalled_share`: for how much of the time its
+    threads waited for memory at the limit of its control group; `tasks`: processes and threads in the group,
+    and their limit. None: not known, or no limit. `quota_cores`: as much CPU time as it may use, in cores.
     """
 
     descriptors: tuple[int, int] | None = None
     throttled_share: float | None = None
     rest: AtRest | None = None
     queue_empty_share: float | None = None
+    stalled_share: float | None = None
+    tasks: tuple[int, int] | None = None
+    quota_cores: float = math.inf
 
     @property
     def burning(self) -> Collection[int]:
@@ -61,7 +67,7 @@ def from_record(
     """
     beside = beside or Beside()
     spent_s, window = record.measured_ns / 1e9, windows.server(record)
-    others = disturbance(record, light)
+    others = disturbance(record, light, quota_cores=beside.quota_cores)
     times, connects = record.histograms.response_time, record.histograms.connect_time
     counted = (window.voluntary_switches, window.involuntary_switches) if window else ()
     known = [number for number in counted if number is not None]
@@ -97,6 +103,8 @@ def from_record(
         peers=_peers(record),
         descriptors=beside.descriptors,
         throttled_share=beside.throttled_share,
+        stalled_share=beside.stalled_share,
+        tasks=beside.tasks,
         idle_most=_idle_most(record),
         rose=rises(record),
         overloaded=overload(record) is not None,

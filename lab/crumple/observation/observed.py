@@ -4,10 +4,12 @@ Types only. `diagnose` fills them in; `who_waits`, `parallelism` and `judged` dr
 Times are in seconds. None in a field: it was not asked for, or could not be read.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from crumple.machine.at_rest import AtRest
+from crumple.machine.group_limits import GroupLimits, Limit
 from crumple.machine.process_tree import Tree
 from crumple.observation.at_load import Peer
 from crumple.observation.outcome import ExperimentOutcomes
@@ -148,7 +150,7 @@ class Many:
 class Observed:
     """All that was seen. `cores`: those that the server may use.
 
-    `quota_cores`: as many as its control group allows, if that is fewer. `failed`: of which requests ("work",
+    `limits`: what its control groups allow. `failed`: of which requests ("work",
     "light", "slow", "heavy") none was answered as expected, and what came instead. `closes_unsaid`: it closes
     connections after an answer that says that it keeps them, and each request had a connection of its own.
     `light_new`: light requests alone, each on a new connection; None: not measured, as where `light` has new
@@ -160,7 +162,7 @@ class Observed:
     """
 
     cores: int
-    quota_cores: float | None = None
+    limits: GroupLimits = field(default_factory=GroupLimits)
     rest: AtRest | None = None
     asks_at_rest: Mapping[str, float] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
@@ -177,6 +179,17 @@ class Observed:
     given_up: tuple[str, ...] = ()
     tried: FailuresAlone | None = None
     outcomes: ExperimentOutcomes = field(default_factory=ExperimentOutcomes)
+
+    @property
+    def quota(self) -> Limit | None:
+        """How many cores' time its control groups allow, if that is less than its cores have."""
+        found = self.limits.quota
+        return found if found is not None and found.amount < self.cores else None
+
+    @property
+    def quota_cores(self) -> float:
+        """As much CPU time as control groups allow it, in cores; infinite without a limit."""
+        return self.quota.amount if self.quota is not None else math.inf
 
     @property
     def light_alone(self) -> WorkAlone | None:

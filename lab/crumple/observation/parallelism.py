@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from crumple.machine import at_rest
-from crumple.observation import crowding
+from crumple.observation import crowding, group_words
 from crumple.observation.observed import Many, Observed
 from crumple.observation.unknown import Unknown
 
@@ -138,8 +138,8 @@ def computes(seen: Observed) -> Parallelism | Unknown:
         )
     if not load.per_s:
         return Unknown("no heavy request was answered under load")
-    if seen.quota_cores is not None:
-        return Unknown(f"its control group lets it use {seen.quota_cores:.2g} of {seen.cores} cores")
+    if seen.quota is not None:
+        return Unknown(f"{group_words.allows('quota', seen.quota)}, of {seen.cores} cores")
     # What the server computes while nobody asks is for no request.
     cores = max(0.0, load.cores - at_rest.cores(seen.rest))
     off = (load.per_s_high - load.per_s_low) / (2 * load.per_s)
@@ -170,4 +170,4 @@ def is_cpu_limited(load: Many, seen: Observed) -> bool:
         # The one thread that takes in requests has hardly more time, on however many cores others compute.
         return True
     used = load.cores + load.engine_cores + load.taken_cores
-    return used >= BUSY_SHARE * min(seen.cores, seen.quota_cores or seen.cores)
+    return used >= BUSY_SHARE * min(seen.cores, seen.quota_cores)

@@ -34,6 +34,9 @@ QUEUE_SHARE, QUEUE_MIN = 0.25, 0.1
 # A supposed limit is dismissed if 1.25 times as many requests are in service as it would admit. This is not
 # judged for requests of less than 5 ms alone, of which the engine and the network take a large part.
 EXCEEDED_FACTOR, EXCEEDED_S_MIN = 1.25, 0.005
+# The least share of the time in which threads wait for memory at the limit of a control group that makes it a
+# limit. Some wait wherever a cache of files fills a group; they then wait for a few per cent of it.
+STALLED_MIN = 0.15
 # The least number of idle cores that is mentioned.
 IDLE_MIN = 0.05
 
@@ -148,8 +151,19 @@ class ServerFacts:
         return False if high < FAILED_BY_LOAD * load.failed / every else None
 
     @property
+    def cores(self) -> float:
+        """As many cores' time as the server may use: of the cores that it may run on, and of its quota."""
+        return min(float(self.beyond.all_cores), self.seen.quota_cores)
+
+    @property
     def idle_cores(self) -> float | None:
         """Cores that the server may use and nobody used."""
+        idle, used = self.unused_cores, self.beyond.cores
+        return None if idle is None or used is None else max(0.0, min(idle, self.cores - used))
+
+    @property
+    def unused_cores(self) -> float | None:
+        """Cores that the server may run on and nobody used, also if its quota does not let it use them."""
         load, left = self.beyond, self.left_cores
         if left is None:
             return None
@@ -159,6 +173,8 @@ class ServerFacts:
     def idle_said(self) -> str:
         """How many of all cores are idle, as a part of a sentence."""
         if (self.idle_cores or 0.0) < IDLE_MIN:
+            if self.seen.quota is not None:
+                return "no CPU time of its quota is left"
             return f"none of {numerals.count(self.beyond.all_cores, 'core')} is idle"
         idle = numerals.significant(self.idle_cores or 0.0, 2)
         return f"{idle} of {self.beyond.all_cores} cores are idle"
@@ -180,7 +196,12 @@ class ServerFacts:
     @property
     def others_cores(self) -> float:
         """About how many of its cores other programs used: what is left and not idle."""
-        return (self.left_cores or 0.0) - (self.idle_cores or 0.0)
+        return (self.left_cores or 0.0) - (self.unused_cores or 0.0)
+
+    @property
+    def waits_for_memory(self) -> bool:
+        """Whether threads wait for memory for much of the time, as their control group is at its limit."""
+        return (self.beyond.stalled_share or 0.0) >= STALLED_MIN
 
     @property
     def others_use_most(self) -> bool:

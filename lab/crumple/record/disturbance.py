@@ -9,7 +9,7 @@ So no more than T = min(O, W) + S was taken: O is what others used, W how long t
 without a core, S the steal. In a window of length L a trial that stood still whenever something was taken did
 its work in L − T, so undisturbed it is at most L/(L − T) times as fast. Nor can it have used more than the
 CPU time that it used (c), that others used, that was stolen and that was idle (i): at most 1 + (O + S + i)/c
-times as fast. The smaller factor counts.
+times as fast. Nor can the server have used more than its control groups allow it. The smallest factor counts.
 
 Processes that serve a dependency are not counted as others: those that listen where the server has
 connections that were used during the load, and their descendants. All that such a process does counts as done
@@ -116,12 +116,15 @@ class Disturbance(Frozen):
 
 
 def disturbance(
-    record: TrialRecord, canary: TrialRecord | None = None, database_ns: int | None = 0
+    record: TrialRecord,
+    canary: TrialRecord | None = None,
+    database_ns: int | None = 0,
+    quota_cores: float = math.inf,
 ) -> Disturbance:
     """Return what others took from a trial.
 
     `database_ns`: CPU time of its database over the window, which is one of its dependencies; None: it has
-    one, whose time was not read.
+    one, whose time was not read. `quota_cores`: the CPU time that control groups allow the server, in cores.
     """
     window = record.probes.machine.window
     if window is None or not window.cores or not window.span_ns or record.measured_ns <= 0:
@@ -148,6 +151,8 @@ def disturbance(
     idle_ns = max(0.0, all_ns - used_ns - steal_ns)
     taken_share = min(1.0, taken_ns / record.measured_ns)
     slowed = slowdown(taken_ns, record.measured_ns, ours_ns, others_ns + steal_ns + idle_ns)
+    if used := ours["the server"]:
+        slowed = min(slowed, max(1.0, quota_cores * record.measured_ns / used))
     busy_share = max(used_ns / all_ns, _busiest_share(record)) if _piles_up(record) else 0.0
     return Disturbance(
         others_share=round(others_ns / all_ns, 4),

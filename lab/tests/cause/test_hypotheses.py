@@ -279,7 +279,7 @@ def test_a_control_group_limits_a_server_only_if_it_uses_what_it_may(used: float
     lock = made_at_load.LOCK
     facts = replace(
         lock,
-        seen=replace(lock.seen, quota_cores=0.5),
+        seen=replace(lock.seen, limits=made_at_load.QUOTA),
         beyond=replace(lock.beyond, throttled_share=0.2, cores=used),
     )
     probability = next(each.probability for each in judged.held_by(facts) if each.cause == "throttled")

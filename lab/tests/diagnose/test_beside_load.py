@@ -14,6 +14,9 @@ from crumple.diagnose.beside_load import BesideLoad
 from crumple.diagnose.diagnose_plan import DiagnosisPlan
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.machine.at_rest import AtRest
+from crumple.machine.control_groups import Groups
+from crumple.machine.group_limits import GroupCounts, GroupLimits, Limit
+from crumple.machine.group_owner import Owner
 from crumple.observation.observed import Observed
 from crumple.record.stages import Budget
 from made_observed import GREEN, LOOP, PROCESSES, THREADS, alone
@@ -28,20 +31,27 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, float]]:
 
     A group around the one that stops it did so for longer before, and does no more.
     """
-    now = {"at_s": 100.0, "stopped_s": 50.0}
+    now = {"at_s": 100.0, "stopped_s": 50.0, "stalled_s": 30.0, "full": 7, "refused": 2, "tasks": 5}
 
-    def stopped_ns(_: int) -> dict[Path, int]:
-        return {OWN: round(1e9 * now["stopped_s"]), OWN.parent: 400_000_000_000}
+    def counts(_: Groups) -> GroupCounts:
+        return GroupCounts(
+            stopped_ns={OWN: round(1e9 * now["stopped_s"]), OWN.parent: 400_000_000_000},
+            stalled_ns=round(1e9 * now["stalled_s"]),
+            full=round(now["full"]),
+            refused=round(now["refused"]),
+            tasks=round(now["tasks"]),
+        )
 
     monkeypatch.setattr(beside_load.time, "monotonic", lambda: now["at_s"])
-    monkeypatch.setattr(beside_load.bounds_of, "throttled_ns", stopped_ns)
+    monkeypatch.setattr(beside_load.group_limits, "counts", counts)
     monkeypatch.setattr(beside_load.bounds_of, "open_files", lambda _: None)
     yield now
 
 
 def look(beside: BesideLoad, now: dict[str, float], at_s: float, phase: contract.Phase, **add: float) -> None:
     now["at_s"] += 1.0
-    now["stopped_s"] += add.get("stopped_s", 0.0)
+    for name, more in add.items():
+        now[name] += more
     line = documents.progress(seconds=at_s, scheduled=0, outcomes=documents.outcomes(), slower=())
     beside.look(line.model_copy(update={"phase": phase}))
 
@@ -68,6 +78,31 @@ def test_the_times_of_several_cores_are_no_longer_than_the_whole(clock: dict[str
         look(beside, clock, at_s, "measured", stopped_s=1.5)
     assert beside.seen(2.0).throttled_share == pytest.approx(0.75)
     assert beside.seen(None).throttled_share == 1.0
+
+
+MEMORY = Observed(cores=2, limits=GroupLimits(memory=Limit(2**26, Owner("group", "/web"), "memory.max", "")))
+
+
+def test_threads_wait_for_memory_only_where_its_limit_is_met(clock: dict[str, float]) -> None:
+    beside = BesideLoad(SUBJECT, MEMORY)
+    for at_s in (2.0, 3.0, 4.0):
+        look(beside, clock, at_s, "measured", stalled_s=0.25, full=40)
+    assert beside.seen(1.0).stalled_share == pytest.approx(0.25)
+    for at_s in (2.0, 3.0):
+        look(beside, clock, at_s, "measured", stalled_s=0.25)
+    assert beside.seen(1.0).stalled_share == 0.0, "another group's threads may"
+    assert BesideLoad(SUBJECT, Observed(cores=2)).seen(1.0).stalled_share is None
+
+
+def test_a_thread_that_was_refused_shows_that_the_limit_was_reached(clock: dict[str, float]) -> None:
+    limits = GroupLimits(tasks=Limit(20, Owner("group", "/web"), "pids.max", "20"))
+    beside = BesideLoad(SUBJECT, Observed(cores=2, limits=limits))
+    assert beside.seen(1.0).tasks is None
+    look(beside, clock, 2.0, "measured")
+    look(beside, clock, 3.0, "measured", tasks=4)
+    assert beside.seen(1.0).tasks == (9, 20)
+    look(beside, clock, 4.0, "measured", refused=1)
+    assert beside.seen(1.0).tasks == (20, 20)
 
 
 def test_one_look_tells_no_share(clock: dict[str, float]) -> None:

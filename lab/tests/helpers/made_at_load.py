@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from crumple.machine.group_limits import GroupLimits, Limit
+from crumple.machine.group_owner import Owner
 from crumple.observation.at_load import AtLoad, Peer, Saturated, Stage, Threads
 from crumple.observation.cpu_time import CpuTime, File, Function
 from crumple.observation.observed import Observed
@@ -131,6 +133,11 @@ IDLE_CONNECTIONS = facts(
     stage=Stage(not_accepted=64, unread=0, inside=0, other=0),
 )
 DESCRIPTORS = facts(ACCEPT_QUEUE, descriptors=(40, 40))
+CONTAINER = Owner("container", "3f2a9c1b0d2e", "docker")
+# Its container may use half of a core, memory of 64 MiB, and twenty processes and threads.
+QUOTA = GroupLimits(quota=Limit(0.5, CONTAINER, "cpu.max", "50000 100000"))
+LITTLE_MEMORY = GroupLimits(memory=Limit(2**26, CONTAINER, "memory.max", str(2**26)))
+FEW_TASKS = GroupLimits(tasks=Limit(20, CONTAINER, "pids.max", "20"))
 THROTTLED = facts(
     ONE_LOOP,
     per_s=50,

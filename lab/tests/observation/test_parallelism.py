@@ -3,6 +3,7 @@
 from dataclasses import replace
 from types import SimpleNamespace
 
+import made_at_load
 import pytest
 from crumple.diagnose.report import diagnose_sentences
 from crumple.machine.at_rest import AtRest
@@ -162,7 +163,7 @@ def test_a_thread_that_computes_while_nobody_asks_is_no_request_that_does() -> N
 
 @pytest.mark.parametrize("name", MODELS)
 def test_under_a_quota_it_is_not_known_how_many_compute(name: str) -> None:
-    assert isinstance(parallelism.computes(replace(MODELS[name], quota_cores=0.25)), Unknown)
+    assert isinstance(parallelism.computes(replace(MODELS[name], limits=made_at_load.QUOTA)), Unknown)
 
 
 def test_loads_that_others_disturbed_say_nothing() -> None:

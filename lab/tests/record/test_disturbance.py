@@ -141,6 +141,14 @@ def test_the_smaller_of_two_bounds_counts(
     assert disturbance.slowdown(taken_s, MEASURED_S, ours_s, further_s) == pytest.approx(factor)
 
 
+def test_a_server_that_used_its_quota_cannot_have_used_more() -> None:
+    """Its threads were ready without a core for most of the time, since the quota stopped them."""
+    stopped = record(4.0, server=server(9.0, 1.0, used_s=1.0))
+    assert disturbance.disturbance(stopped).slowdown == pytest.approx(2.0)
+    assert disturbance.disturbance(stopped, quota_cores=0.5).slowdown == pytest.approx(1.0)
+    assert disturbance.disturbance(stopped, quota_cores=0.75).slowdown == pytest.approx(1.5)
+
+
 def test_what_others_used_of_cores_that_the_trial_left_idle_may_be_used_on_a_calm_machine() -> None:
     # Two threads work side by side for each request, and others preempt one for a tenth of the time. The
     # other waits for it then, and a program of low priority uses its core.

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from crumple.cause.hypothesis import ANY, FEW, NONE, CauseWords, Hypothesis, Range, Scene, Way, around
 from crumple.drawing import numerals
-from crumple.observation import cpu_time
+from crumple.machine.group_limits import Limit
+from crumple.observation import cpu_time, group_words
 
 # The share of the cores that such a server uses: not all of them, as the engine takes up to half of two, and
 # others may have some.
@@ -33,13 +34,26 @@ def _words(scene: Scene) -> CauseWords:
     change = "make a request cheaper, or add cores"
     if facts.others_use_most:
         change = "other programs use most of its cores: move them, or repeat it on a calm machine"
+    limit = allowed(scene)
+    if limit is not None and not facts.others_use_most:
+        change = (
+            f"make a request cheaper, or add cores: {group_words.raised('cores', limit, 2 * limit.amount)}"
+        )
     return CauseWords(f"{used(scene)}{cpu_time.most(load.cpu_time)}", change, facts.waited_s)
+
+
+def allowed(scene: Scene) -> Limit | None:
+    """Return the cores that its control group allows, if that is why it may not use all; None: it is not."""
+    limit = scene.facts.seen.limits.cores
+    return limit if limit is not None and limit.amount <= scene.cores else None
 
 
 def used(scene: Scene) -> str:
     """Return how many of its cores the server uses, and others than it."""
     load, facts = scene.facts.beyond, scene.facts
     said = f"it uses {numerals.significant(load.cores or 0.0, 2)} of {numerals.count(load.all_cores, 'core')}"
+    if (limit := allowed(scene)) is not None:
+        said = f"{said} ({group_words.allows('cores', limit)})"
     if (load.engine_cores or 0.0) > OTHERS_MIN:
         said = f"{said}, the engine {numerals.significant(load.engine_cores or 0.0, 2)}"
     if facts.others_cores > OTHERS_MIN:

@@ -28,8 +28,8 @@ def _ways(scene: Scene) -> Iterator[Way]:
     if scene.cores > 1:
         # The engine and other programs have some of the other cores.
         load, others = scene.facts.beyond, max(0.0, scene.facts.others_cores)
-        idle = 1.0 - (1.0 + (load.engine_cores or 0.0) + others) / scene.cores
-        yield Way("it computes", {**busy, "idle": around(max(0.0, idle), 0.12)})
+        idle = min(scene.cores - (load.engine_cores or 0.0) - others, scene.facts.cores) - 1.0
+        yield Way("it computes", {**busy, "idle": around(max(0.0, idle / scene.facts.cores), 0.12)})
         yield Way(
             "others compute beside it",
             {**busy, "idle": Range(0.1, 1.0 - 1.0 / scene.cores), "one_core": at_least_shared(scene)},

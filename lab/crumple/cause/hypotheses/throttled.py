@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 from crumple.cause.hypothesis import ANY, FEW, SOME, CauseWords, Hypothesis, Range, Scene, Way
 from crumple.drawing import numerals
+from crumple.limit import what_if
+from crumple.observation import group_words
 
 
 def _ways(scene: Scene) -> Iterator[Way]:
@@ -16,19 +18,17 @@ def _ways(scene: Scene) -> Iterator[Way]:
 
 
 def _words(scene: Scene) -> CauseWords:
-    load, facts = scene.facts.beyond, scene.facts
+    load, facts, quota = scene.facts.beyond, scene.facts, scene.facts.seen.quota
     share = load.throttled_share
-    said = (
-        f"its control group stopped it for {numerals.share(share)} of the time"
-        if share
-        else "threads are stopped"
-    )
-    quota = facts.seen.quota_cores
-    if quota is not None:
-        said = f"{said}: it may use {numerals.significant(quota, 2)} cores"
-    return CauseWords(said, "raise the quota of its control group, or make a request cheaper", facts.share(
-        (share or 0.0) * load.mean_s
-    ))  # fmt: skip
+    stopped = f"stopped for {numerals.share(share)} of the time"
+    if quota is None:
+        said = f"a control group has it {stopped}" if share else "threads are stopped"
+        change = "raise the quota of its control group" if share else "let its threads go on (kill -CONT)"
+    else:
+        said = f"{group_words.allows('quota', quota)}, and it was {stopped}"
+        twice = what_if.remedy(facts, "throttled")["cores"]
+        change = f"raise the quota: {group_words.raised('quota', quota, twice)}"
+    return CauseWords(said, f"{change}, or make a request cheaper", facts.share((share or 0.0) * load.mean_s))
 
 
 HYPOTHESIS = Hypothesis("throttled", 1.0, _ways, _words)

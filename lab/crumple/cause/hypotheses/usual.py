@@ -4,13 +4,16 @@ from collections.abc import Mapping
 
 from crumple.cause.hypothesis import FEW, NONE, SAME, SOME, Range, Scene, Way, around
 
-# The kernel does not stop the server, and it may open more files. No thread waits for a disk or a timer. The
-# server starts no threads, its CPU time is its requests', and connections that only wait take no place. Few
-# threads wait for one another, and few sessions of a database do.
+# The kernel does not stop the server, and it may open more files, start more threads and use more memory. No
+# thread waits for a disk or a timer. The server starts no threads, its CPU time is its requests', and
+# connections that only wait take no place. Few threads wait for one another, and few sessions of a database
+# do.
 USUAL: Mapping[str, Range] = {
     "throttled": Range(0.0, 0.05),
     "stopped": NONE,
     "files": Range(0.0, 0.98),
+    "tasks": Range(0.0, 0.98),
+    "stalled": NONE,
     "disk": FEW,
     "only_stops": FEW,
     "timed": FEW,

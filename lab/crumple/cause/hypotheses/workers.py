@@ -1,6 +1,9 @@
-"""All workers are busy: processes or threads, each of which stays with one request or connection. Pure."""
+"""All workers are busy: processes or threads, each of which stays with one request or connection.
 
-from collections.abc import Iterator
+There may be no more because their control group allows none. Pure.
+"""
+
+from collections.abc import Iterator, Mapping
 
 from crumple.cause.hypotheses.usual import USUAL, WAITS
 from crumple.cause.hypothesis import (
@@ -20,7 +23,7 @@ from crumple.cause.hypothesis import (
 )
 from crumple.drawing import numerals
 from crumple.limit.gain_words import with_more
-from crumple.observation import places
+from crumple.observation import group_words, places
 
 
 def _ways(scene: Scene) -> Iterator[Way]:
@@ -38,6 +41,8 @@ def _ways(scene: Scene) -> Iterator[Way]:
         {**WAITS, "unread": FEW, "inside": MORE, "locked": FEW, "full": ALL, "as_many": SAME, "slower": SAME,
          "light": NONE, "receiving_each": SAME, "waiting_each": SAME, "timed": ANY},
     )  # fmt: skip
+    if "tasks" in scene.readings:
+        yield Way("no more may be started", {**WAITS, **REFUSED})
 
 
 def beside_waiting(scene: Scene) -> Range:
@@ -79,12 +84,32 @@ def _words(scene: Scene) -> CauseWords:
         said = (
             f"{busy} at {numerals.rate(load.per_s)}, {waiting} requests wait for one, and {facts.idle_said}"
         )
+    limit = facts.seen.limits.tasks
+    if limit is not None and load.tasks is not None and load.tasks[0] >= REFUSED["tasks"].low * load.tasks[1]:
+        said = f"{group_words.allows('tasks', limit)}, and there are {load.tasks[0]:,}; {said}"
+        change = f"allow more: {group_words.raised('tasks', limit, 2 * limit.amount)}"
+        return CauseWords(said, change, facts.outside_s)
     threads = load.threads
     if threads is not None and places.under_load(threads, places.is_timer) > scene.inside / 2:
         said = f"{said}; most of the workers sleep for a time that the program chose"
     return CauseWords(said, with_more(facts, "workers", "workers"), facts.outside_s)
 
 
+# No process or thread is started for a connection any more, which is refused, or waits. Others hold some.
+REFUSED: Mapping[str, Range] = {
+    "tasks": Range(0.98, 1.0),
+    "answered": ANY,
+    "late": ANY,
+    "added": ANY,
+    "rises": ANY,
+    "longer": ANY,
+    "falls": ANY,
+    "timed": ANY,
+    "half_sent": ANY,
+    "silent": ANY,
+    "waiting": ANY,
+    "asking": ANY,
+}
 # What has sent no whole request takes no worker.
 LOOP_IN_FRONT = {name: USUAL[name] for name in ("half_sent", "silent")}
 # What is assumed before an experiment was made: which part of the places half-sent requests will hold, and

@@ -29,7 +29,7 @@ ASKED_FOR: dict[Cause, str] = {
     "dependency": "a faster dependency",
     "gate": "a gate that lets in more",
     "one-loop": "more processes",
-    "memory": "less garbage",
+    "memory": "more memory, or less garbage",
     "switches": "fewer threads",
     "idle-connections": "fewer idle connections",
     "slow-pool": "a pool that grows faster",
@@ -106,7 +106,7 @@ def described(facts: ServerFacts, cause: Cause, changes: Changes, setting: Setti
     words = {
         "workers": f"{number} {'processes' if cause == 'one-loop' else 'workers'}",
         "connections": f"{number} connections to {name}",
-        "cores": f"{number} cores",
+        "cores": f"{numerals.significant(value, 2)} {'core' if value == 1 else 'cores'}",
         "gate": f"held for half as long, or {value:.2g} at a time",
         "dependency": f"{name} in {numerals.duration(1e9 * value)}, half of its time",
         "cpu": f"{numerals.share(value)} of the CPU time",
