@@ -7,19 +7,22 @@ with corpus.running(entries["ruby-puma"], entries) as subject: ...  # subject.ad
 import argparse
 import os
 import random
+import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "lab" / "tests" / "helpers"))
+
+import made_groups
 from crumple import parsing
 from crumple.contract_base import Frozen
 from crumple.errors import FileInvalid, Problem
 from crumple.limit.finding import Cause
-from crumple.machine import process_tree
 from crumple.subject import build, servers
 from crumple.subject.server_toml import IoModel, ServerDescription, Setting
 from pydantic import Field
@@ -27,7 +30,6 @@ from pydantic import Field
 HERE = Path(__file__).resolve().parent
 RUNTIMES = HERE / "runtimes.toml"
 SPLIT = HERE / "split.toml"
-CGROUPS = Path("/sys/fs/cgroup")
 
 # What is planted: nothing; a cause in the server itself; in some entries, one that shows only with what
 # a server asks; and what those ask. The servers of each kind have a folder.
@@ -144,35 +146,21 @@ def running(entry: Entry, entries: Mapping[str, Entry]) -> Iterator[Subject]:
         described = description(entry)
         if missing := build.lacks(described):
             raise Skipped("; ".join(f"{each.reason} (apt: {' '.join(each.apt)})" for each in missing))
-        group = stack.enter_context(_group(entry.quota_percent)) if entry.quota_percent else None
+        move = stack.enter_context(_group(entry.quota_percent)) if entry.quota_percent else None
         built = servers.build(described)
         started = stack.enter_context(servers.start(built, cores=(), settings=settings))
-        if group:
-            for pid in (started.pid, *process_tree.descendants(started.pid)):
-                (group / "cgroup.procs").write_text(str(pid))
+        if move:
+            move(started.pid)
         yield Subject(started.address, (started.pid, *pids))
 
 
 @contextmanager
-def _group(percent: int) -> Iterator[Path]:
+def _group(percent: int) -> Iterator[Callable[[int], None]]:
     """A control group whose processes may use `percent` of one core. Raises Skipped."""
-    unified = (CGROUPS / "cgroup.controllers").exists()
-    group = CGROUPS / ("" if unified else "cpu") / f"crumple-corpus-{os.getpid()}"
-    limit, text = (
-        ("cpu.max", f"{percent * 1000} 100000") if unified else ("cpu.cfs_quota_us", f"{percent * 1000}")
-    )
-    try:
-        group.mkdir()
-        (group / limit).write_text(text)
-    except OSError as error:
-        with suppress(OSError):
-            group.rmdir()
-        raise Skipped(f"cannot make a control group: {error.strerror}") from None
-    try:
-        yield group
-    finally:
-        with suppress(OSError):
-            group.rmdir()
+    if why := made_groups.cannot():
+        raise Skipped(why)
+    with made_groups.group(f"crumple-corpus-{os.getpid()}", quota=percent / 100) as move:
+        yield move
 
 
 def add_halves(parser: argparse.ArgumentParser) -> None:

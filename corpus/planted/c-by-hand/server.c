@@ -5,9 +5,11 @@
 //   nofile=N   the limit of descriptors          burn=1  a thread that uses a core, for nothing
 //   stop=MS    stopped for MS, running for MS     tick=N  a thread that wakes N times a second
 //   hold=MS    a thread takes the lock for MS, every 2 MS
+//   map=MIB    maps a new file of this size
 //
 // GET /work does the steps in turn: wait:MS, compute:MS, lock:MS (computes under the one lock), lockwait:MS (waits under
-// it), fsync:KIB and write:KIB (a new file, with and without fsync), switch:N (there and back between two threads), joined by "+".
+// it), fsync:KIB and write:KIB (a new file, with and without fsync), switch:N (there and back between two threads), read:N (pages
+// of the mapped file, at random), joined by "+".
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -73,6 +75,28 @@ static void write_file(int kib, int sync) {
     close(file);
 }
 
+// A file that is mapped, of which pages are read at random: each is read from the disk unless memory has it.
+static const volatile char *mapped;
+static size_t mapped_pages;
+static void map_file(int mib) {
+    static char block[1 << 20] = "1";
+    char name[256];
+    snprintf(name, sizeof name, "%s/mapped-XXXXXX", text("folder", "."));
+    int file = mkstemp(name);
+    for (int i = 0; i < mib; i++)
+        if (write(file, block, sizeof block) < 0) perror("write");
+    if (fsync(file) || posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED)) perror("fsync");
+    mapped_pages = (size_t)mib << 8;
+    mapped = mmap(NULL, mapped_pages << 12, PROT_READ, MAP_SHARED, file, 0);
+    unlink(name);
+    close(file);
+}
+static void read_pages(int pages) {
+    static _Thread_local unsigned seed;
+    if (!seed) seed = (unsigned)(uintptr_t)&seed;
+    for (char page = 0; pages-- > 0;) page += mapped[(size_t)rand_r(&seed) % mapped_pages << 12];
+}
+
 static void *partner(void *pipes) {
     int *fds = pipes;
     for (char byte; read(fds[0], &byte, 1) == 1;)
@@ -101,6 +125,7 @@ static void do_step(const struct step *step) {
     if (!strcmp(step->what, "wait") || !strcmp(step->what, "lockwait")) wait_ms(step->n);
     else if (!strcmp(step->what, "compute") || locked) compute(step->n);
     else if (!strcmp(step->what, "switch")) hand_over((int)step->n);
+    else if (!strcmp(step->what, "read")) read_pages((int)step->n);
     else write_file((int)step->n, !strcmp(step->what, "fsync"));
     if (locked) pthread_mutex_unlock(lock);
 }
@@ -284,6 +309,7 @@ int main(int count, char **given) {
     set_up();
     const char *mode = text("mode", "epoll");
     int workers = number("workers", 4);
+    if (number("map", 0)) map_file(number("map", 0));
     if (number("burn", 0)) start(burn, NULL);
     if (number("tick", 0)) start(tick, NULL);
     if (number("hold", 0)) start(hold, NULL);
