@@ -27,8 +27,8 @@ FILES_LEFT = 2
 BURSTS = 0.5
 # The most requests served at a time by a server that may stand still.
 STILL = 0.5
-# What the kernel counts for the server alone.
-KERNELS, KERNEL_ERROR = ("throttled", "files", "tasks"), 0.001
+# What the kernel counts for the server alone, or for its control group.
+KERNELS, KERNEL_ERROR = ("throttled", "files", "tasks", "stalled"), 0.001
 # The relative error of the time that a request alone waits for a dependency: some ten readings find it.
 ASKED_ERROR = 0.3
 # The largest logarithm of a ratio: beyond twenty times, more is no further evidence.

@@ -22,7 +22,9 @@ STALLED = Range(STALLED_MIN, 1.0)
 def _ways(scene: Scene) -> Iterator[Way]:
     if "stalled" in scene.readings:
         # Threads that need a page read it again from a disk, or compute in the kernel to find room for it.
-        waits = {"stalled": STALLED, "disk": ANY, "dearer": ANY, "garbage": ANY, "falls": ANY}
+        waits = {"stalled": STALLED, "disk": ANY, "dearer": ANY, "garbage": ANY, "falls": ANY, "longer": ANY}
+        # It also starts threads more slowly, and the more memory is used again, the longer requests take.
+        waits |= {"added": ANY, "rises": ANY}
         yield Way("its control group has no more", {**waits, "asking": FEW, "receiving": FEW, "gated": ANY})
     if "garbage" not in scene.readings:
         return
