@@ -21,7 +21,7 @@ import load
 import options
 import terminal
 from bounds import Bounds, run, skip
-from crumple.machine import process_tree
+from crumple.machine import load_machine
 from intervals import median_interval
 
 FIRST_REQUEST_MAX_S = 0.5
@@ -97,9 +97,9 @@ def tab_s() -> float:
 def server() -> Iterator[tuple[str, list[float]]]:
     """A server in this process. Yields its address, and the times of the first bytes of all connections."""
     came_s: list[float] = []
-    with socket.create_server((process_tree.HOST, 0)) as listener:
+    with socket.create_server((load_machine.HOST, 0)) as listener:
         threading.Thread(target=_accept, args=(listener, came_s), daemon=True).start()
-        yield f"{process_tree.HOST}:{listener.getsockname()[1]}", came_s
+        yield f"{load_machine.HOST}:{listener.getsockname()[1]}", came_s
         listener.shutdown(socket.SHUT_RDWR)
 
 

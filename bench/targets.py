@@ -15,7 +15,7 @@ from pathlib import Path
 
 import load
 from crumple import engine
-from crumple.machine import process_tree
+from crumple.machine import load_machine, process_tree
 
 SMALL_BYTES = 512
 LARGE_PATH = "/large"
@@ -128,4 +128,4 @@ def _page() -> str:
 def _answers(port: int) -> bool:
     with socket.socket() as probe:
         probe.bind((process_tree.ASKED_FROM, 0))
-        return probe.connect_ex((process_tree.HOST, port)) == 0
+        return probe.connect_ex((load_machine.HOST, port)) == 0

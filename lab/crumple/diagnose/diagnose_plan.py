@@ -194,6 +194,7 @@ def of_command(
     """
     command_start.check(change.fill(command, {}))
     mistakes = Mistakes()
+    mistakes.of(lambda: command_start.check_reached(machine))
     resolved = mistakes.of(lambda: target.resolve(url, flags, machine)) if url else None
     asked = mistakes.of(lambda: _asked(flags, resolved.path if resolved else "/"))
     options = mistakes.of(lambda: _options(flags, machine))
@@ -213,7 +214,9 @@ def of_command(
     def running(port: int | None, tried: Change | None) -> Iterator[Subject]:
         values = tried.values if tried is not None else {}
         given = change.environment(command, tried) if tried is not None else {}
-        with command_start.start(change.fill(command, values), port, environment=given) as server:
+        with command_start.start(
+            change.fill(command, values), port, environment=given, host=machine.server_host
+        ) as server:
             # The second server has a port of its own; all else of a URL is about both.
             there = contract.Target(address=server.address, host=server.address)
             at = resolved.target.model_copy(update={"address": there.address}) if resolved else there

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from crumple import contract, engine
 from crumple.engine import EndEarly, Engine, OnProgress
-from crumple.errors import CrumpleError, EngineFailed, Interrupted
+from crumple.errors import EngineFailed, Interrupted
 from crumple.interrupt import ending_early
 from crumple.load.load_options import Options
 from crumple.machine import capacity
@@ -117,15 +117,10 @@ def check_listening(target: contract.Target, machine: LoadMachine) -> None:
 
     The load finds whatever else may go wrong with a connection.
     """
-    if machine.refuses(target.address):
-        raise CrumpleError(nobody_listens(target))
-
-
-def nobody_listens(target: contract.Target) -> str:
-    """The message for refused connections, with the remedy."""
     if target.proxy is not None:
-        return f"no proxy listens at {target.address}; start it, or mend -x"
-    return f"nobody listens at {target.address}; start the server, or mend the URL"
+        machine.check_listening(target.address, "no proxy", "start it, or mend -x")
+    else:
+        machine.check_listening(target.address, "nobody", "start the server, or mend the URL")
 
 
 def cores_of(pid: int | None) -> tuple[int, ...]:

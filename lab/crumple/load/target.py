@@ -50,6 +50,11 @@ def resolve(typed: str, flags: TargetFlags | None = None, machine: LoadMachine |
     url = mistakes.of(lambda: typed_url.read(typed))
     sources = mistakes.of(lambda: addresses.sources(flags.source_address or (), machine)) or ()
     way = through.way(flags, url, mistakes)
+    if way.unix_socket is not None and machine.where:
+        mistakes.add(
+            f"--unix-socket is on this machine, and the load comes from {machine.where}",
+            "leave out --from, or let the server listen on a port",
+        )
     tls = certificates.tls(flags, url, mistakes)
     how = _How(sources, _versions(flags), flags.allow_remote, machine)
     if way.proxy is not None and url is not None and not how.allow_remote:

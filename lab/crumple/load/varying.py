@@ -29,6 +29,11 @@ def is_varying(text: str, *, in_path: bool = False) -> bool:
     return bool(places)
 
 
+def files_of(text: str) -> list[str]:
+    """Return the names of the files whose lines stand in a text, or in a template made of it."""
+    return [place[2] for place in PLACE.finditer(text) if place[1] == "line" and place[2]]
+
+
 def template(text: str) -> str:
     """Return the text as a template for the engine, in which a literal opening brace is doubled."""
     parts = []

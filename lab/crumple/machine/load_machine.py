@@ -9,11 +9,14 @@ import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from crumple.errors import CrumpleError
 from crumple.machine import facts
 from crumple.machine.facts import UnreadError
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
+# The address of this machine on which servers are started, where the load comes from it.
+HOST = "127.0.0.1"
 # Seconds to wait for a first connect. A refusal comes at once, so a connect that takes longer is not refused.
 KNOCK_S = 0.25
 # How many cores there are for each thread of the engine, if the server runs beside it and has to compute.
@@ -55,6 +58,15 @@ def refuses(address: str) -> bool:
     return False
 
 
+def check_listening(address: str, nobody: str, remedy: str) -> None:
+    """Return unless a first connect is refused. Raises CrumpleError: "nobody listens at", and the remedy.
+
+    The load finds whatever else may go wrong with a connection.
+    """
+    if refuses(address):
+        raise CrumpleError(f"{nobody} listens at {address}", remedy)
+
+
 def _knock(address: str) -> None:
     if address.startswith("unix:"):
         with socket.socket(socket.AF_UNIX) as connection:
@@ -77,12 +89,16 @@ class LoadMachine:
     """How many local ports each of its addresses has; None: not known."""
     where: str = ""
     """As --from names it; empty: it is this machine."""
+    is_apart: bool = False
+    """Whether it shares no core with this machine, on which the server is."""
     addresses_of: Callable[[str], Sequence[str]] = addresses_of
     """The numeric addresses of a name there. Raises OSError, UnicodeError."""
     owns: Callable[[Address], bool] = is_own
     """Whether it is an address of that machine."""
-    refuses: Callable[[str], bool] = refuses
-    """Whether a connect from there to this address of the engine's is refused."""
+    check_listening: Callable[[str, str, str], None] = check_listening
+    """Return if a connect from there to an address of the engine's may succeed. Raises CrumpleError."""
+    server_host: str = HOST
+    """The address of this machine, on which servers are started, as that machine reaches it."""
 
     @property
     def at(self) -> str:
@@ -96,12 +112,12 @@ class LoadMachine:
 
     def threads_among(self, cores_per_thread: int) -> int:
         """How many threads the engine may have, if each leaves cores to a server on the same machine."""
-        return max(1, len(self.cores) // (1 if self.where else cores_per_thread))
+        return max(1, len(self.cores) // (1 if self.is_apart else cores_per_thread))
 
     def apart(self, engine_cores: Sequence[int], server_cores: Sequence[int]) -> int:
         """How many cores the engine may use that the server may not. `engine_cores` empty: not bound."""
         cores = {*(engine_cores or self.cores)}
-        return len(cores if self.where else cores - {*server_cores})
+        return len(cores if self.is_apart else cores - {*server_cores})
 
 
 def this() -> LoadMachine:

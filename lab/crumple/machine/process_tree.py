@@ -8,6 +8,7 @@ looks beside loads and between the slices of a run.
 """
 
 import contextlib
+import ipaddress
 import os
 import random
 import signal
@@ -21,6 +22,7 @@ from pathlib import Path
 from crumple.errors import ServerFailed, UsageError
 from crumple.machine import facts, tcp_tables
 from crumple.machine.guard import Guarded
+from crumple.machine.load_machine import HOST
 
 
 def descendants(pid: int) -> Iterator[int]:
@@ -145,7 +147,6 @@ def _send(pid: int, number: int) -> None:
         os.kill(pid, number)
 
 
-HOST = "127.0.0.1"
 # The lowest port that is chosen for a server; how many ports must lie between it and those that the kernel
 # gives away, since with fewer the kernel is left to choose; and how many ports are tried at random.
 LEAST_PORT, PORTS_BELOW_MIN, PORTS_DRAWN = 10_000, 1_000, 20
@@ -222,14 +223,14 @@ def owner(port: int, within: int | str = tcp_tables.OWN) -> int:
     return _root(holders - {1} or holders, port)
 
 
-def await_answer(guarded: Guarded, port: int) -> None:
-    """Return at the first HTTP answer on `port`. Raises ServerFailed("start").
+def await_answer(guarded: Guarded, port: int, host: str = HOST) -> None:
+    """Return at the first HTTP answer on `port` of this machine's address. Raises ServerFailed("start").
 
     It fails at once if the command ends, or if another program holds the port.
     """
     deadline = time.monotonic() + LIMIT_S
     while time.monotonic() < deadline:
-        if _answers(guarded, port, deadline):
+        if _answers(guarded, port, deadline, host):
             _check_it_was_ours(guarded, port)
             return
         ended = guarded.ended(POLL_S)
@@ -238,6 +239,8 @@ def await_answer(guarded: Guarded, port: int) -> None:
     within = f"on port {port} within {LIMIT_S:.3g} s"
     if not tcp_tables.listeners(port):
         raise ServerFailed("start", f"it did not listen {within}", guarded.output_tail())
+    if not tcp_tables.listens_at(ipaddress.ip_address(host), port):
+        raise ServerFailed("start", f"it did not listen on {host} {within}", guarded.output_tail())
     raise ServerFailed(
         "start",
         f"it listens, but did not answer GET {ASKED_PATH} {within}",
@@ -246,14 +249,14 @@ def await_answer(guarded: Guarded, port: int) -> None:
     )
 
 
-def _answers(guarded: Guarded, port: int, deadline: float) -> bool:
+def _answers(guarded: Guarded, port: int, deadline: float, host: str) -> bool:
     """Send one request. False: no listener, or the connection was dropped; another try may succeed."""
     with (
         contextlib.suppress(ConnectionError, TimeoutError),
-        socket.create_connection((HOST, port), 1.0, (ASKED_FROM, 0)) as asked,
+        socket.create_connection((host, port), 1.0, (ASKED_FROM, 0) if host == HOST else None) as asked,
     ):
         asked.sendall(
-            f"GET {ASKED_PATH} HTTP/1.1\r\nHost: {HOST}:{port}\r\nConnection: close\r\n\r\n".encode()
+            f"GET {ASKED_PATH} HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: close\r\n\r\n".encode()
         )
         asked.settimeout(0.05)
         answer = b""

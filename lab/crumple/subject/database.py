@@ -19,7 +19,7 @@ import pymysql
 from pymysql.connections import Connection
 
 from crumple.errors import DatabaseFailed, UsageError
-from crumple.machine import process_tree
+from crumple.machine import load_machine, process_tree
 from crumple.subject import database_process, tables
 from crumple.subject.database_process import SERVERS_USER, DatabaseProcess, running
 from crumple.subject.tables import Counters
@@ -209,7 +209,7 @@ class _Private(_CountedDatabase):
     def environment(self) -> dict[str, str]:
         """The environment variables by which a server knows how to connect."""
         user, schema = SERVERS_USER, tables.SCHEMA
-        return _environment(process_tree.HOST, self._process.port, user, self._process.password, schema)
+        return _environment(load_machine.HOST, self._process.port, user, self._process.password, schema)
 
     def cpu_ns(self) -> int | None:
         """CPU time it has used since its start; None if it has ended."""
@@ -278,7 +278,7 @@ def _parsed(url: str) -> _Named:
         # The URL itself is not repeated: it may hold a password.
         raise UsageError("--database: that names no database", URL_FORM)
     # Many drivers take "localhost" for a Unix socket, but the port means TCP.
-    host = process_tree.HOST if parts.hostname == "localhost" else parts.hostname
+    host = load_machine.HOST if parts.hostname == "localhost" else parts.hostname
     return _Named(host, port, unquote(parts.username), unquote(parts.password or ""), name)
 
 

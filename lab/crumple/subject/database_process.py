@@ -25,7 +25,7 @@ from pymysql.connections import Connection
 
 from crumple import project
 from crumple.errors import DatabaseFailed, DatabaseMissing, ServerFailed
-from crumple.machine import capacity, guard, process_tree
+from crumple.machine import capacity, guard, load_machine, process_tree
 from crumple.machine.guard import Guarded
 from crumple.machine.leftovers import ScratchFolder
 from crumple.subject import build, tables
@@ -289,7 +289,7 @@ def _accounts(servers: str, lab: str) -> Sequence[str]:
 
 def _opened(port: int, password: str) -> Connection:
     return pymysql.connect(
-        host=process_tree.HOST,
+        host=load_machine.HOST,
         port=port,
         user=LAB_USER,
         password=password,

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from crumple.errors import FileInvalid, Problem, ServerFailed, UsageError
-from crumple.machine import guard, process_tree
+from crumple.machine import guard, load_machine, process_tree
 from crumple.machine.guard import Guarded
 from crumple.machine.leftovers import ScratchFolder
 from crumple.parsing import did_you_mean
@@ -184,7 +184,7 @@ def _launch(
                 continue
             raise
         return StartedServer(
-            address=f"{process_tree.HOST}:{port}",
+            address=f"{load_machine.HOST}:{port}",
             pid=guarded.pid,
             start_s=time.monotonic() - began,
             settings=settings,

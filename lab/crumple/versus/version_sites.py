@@ -124,7 +124,7 @@ class _Way:
     @property
     def placement(self) -> Placement | None:
         """Cores are chosen only if that is possible for each version alike."""
-        if not self.started_here:
+        if not self.started_here or self.asked.options.machine.is_apart:
             return None
         return "separate" if len(facts.usable_cores()) > 1 else "shared"
 
@@ -213,7 +213,12 @@ def _of_command(version: Version, command: CommandVersion, way: _Way, folder: Pa
 
     @contextmanager
     def opened() -> Iterator[RunningServer]:
-        with command_start.start(command.words, cores=way.cores.server, folder=folder) as running:
+        with command_start.start(
+            command.words,
+            cores=way.cores.server,
+            folder=folder,
+            host=way.asked.options.machine.server_host,
+        ) as running:
             yield _place(running, requests, way)
 
     return _site_of(version, opened, way, way.cores.server)

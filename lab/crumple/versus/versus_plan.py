@@ -16,6 +16,7 @@ from crumple.load import flag_files, load_flags, load_options, load_plan, load_s
 from crumple.load.load_flags import EngineFlags, RequestFlags, TargetFlags
 from crumple.machine import load_machine
 from crumple.machine.load_machine import LoadMachine
+from crumple.subject import command_start
 from crumple.versus import versions, versus_conditions
 from crumple.versus.lengths import Loads
 from crumple.versus.version_sites import CommonRequest
@@ -84,6 +85,8 @@ def plan(
         mistakes.of(partial(versions.read, text, flags, known, machine)) for text in named
     ]
     found += _commands(commands, flags, mistakes)
+    if commands:
+        mistakes.of(lambda: command_start.check_reached(machine))
     typed_commands = [" ".join(each) for each in commands]
     mistakes.of(lambda: _check_number([*named, *(flags.at or typed_commands)]))
     kinds = [each for each in found if each is not None]

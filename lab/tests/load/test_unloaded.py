@@ -215,7 +215,7 @@ def test_the_engine_has_the_cores_that_are_not_the_servers() -> None:
     assert machine.apart((2, 3), (0, 1)) == 2
     assert machine.apart((1, 2), (0, 1)) == 1
     assert machine.apart((), (0, 1, 2, 3)) == 0
-    assert replace(machine, where="loader").apart((), (0, 1, 2, 3)) == 4
+    assert replace(machine, is_apart=True).apart((), (0, 1, 2, 3)) == 4
 
 
 def test_a_load_that_read_nothing_of_the_server_is_not_judged() -> None:

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from crumple.machine import facts, process_tree
+from crumple.machine import facts, load_machine, process_tree
 
 
 @pytest.mark.starts
@@ -63,7 +63,7 @@ def test_a_free_port_is_none_that_the_kernel_gives_away(
 
 def test_a_port_that_is_taken_is_not_free(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as holder:
-        holder.bind((process_tree.HOST, 0))
+        holder.bind((load_machine.HOST, 0))
         taken = holder.getsockname()[1]
         monkeypatch.setattr(process_tree.random.SystemRandom, "randrange", lambda *_: taken)
         assert process_tree.free_port() != taken

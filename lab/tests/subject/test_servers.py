@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 import tiny_servers
 from crumple.errors import FileInvalid, ServerFailed, UsageError
-from crumple.machine import guard, process_tree
+from crumple.machine import guard, load_machine, process_tree
 from crumple.subject import servers
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
@@ -155,7 +155,7 @@ def test_waiting_for_a_port_cannot_connect_to_itself(tmp_path):
     # local port is the awaited one.
     with started(tiny_servers.described(tmp_path)) as running:
         assert any(line.startswith(f"{process_tree.ASKED_FROM} ") for line in running.output_tail())
-    assert process_tree.ASKED_FROM != process_tree.HOST
+    assert process_tree.ASKED_FROM != load_machine.HOST
 
 
 def test_a_server_that_ends_fails_at_once_with_its_last_lines(tmp_path, monkeypatch):

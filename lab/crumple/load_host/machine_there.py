@@ -1,0 +1,147 @@
+"""What a load host states of itself → the LoadMachine that plans go by: its cores, files and ports.
+
+Names are resolved there, and from there is seen who listens. `localhost` in a URL is this machine, on which
+the server is: to the load host it is the address by which that one reaches this machine.
+"""
+
+import ipaddress
+import socket
+import statistics
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from crumple.errors import CrumpleError, EngineFailed, UsageError
+from crumple.load_host.facts_there import FactsThere
+from crumple.load_host.host_errors import shown
+from crumple.load_host.load_host import LoadHost
+from crumple.machine import load_machine, tcp_tables
+from crumple.machine.load_machine import Address, LoadMachine
+
+# Seconds within which a name is resolved there: a resolver gives up after three tries of 5 s.
+RESOLVES_S = 20.0
+# Lines that are sent to learn how far away it is: of nine the median is hardly moved by a scheduler.
+ROUND_TRIPS = 9
+
+
+@dataclass(frozen=True)
+class There:
+    """A load host that was reached, and what is asked of it while a load is planned."""
+
+    host: LoadHost
+    facts: FactsThere
+    round_trip_ns: float
+
+    @property
+    def name(self) -> str:
+        """What it is called in sentences."""
+        return self.host.where.text
+
+    def machine(self) -> LoadMachine:
+        """The machine as plans see it."""
+        return LoadMachine(
+            cores=self.facts.cores,
+            open_files=self.facts.open_files,
+            ports=self.facts.ports,
+            where=self.name,
+            is_apart=not self.facts.is_this_kernel,
+            addresses_of=self.addresses_of,
+            owns=self.owns,
+            check_listening=self.check_listening,
+            server_host=self.server_host,
+        )
+
+    @property
+    def server_host(self) -> str:
+        """This machine's address, as the load host reaches it; empty: not known."""
+        if self.facts.is_this_network:
+            return load_machine.HOST
+        # What sshd saw there may be a router, or a host in between: then it is no address of this machine.
+        ways = [self.facts.lab_address, *map(_source_towards, self.facts.addresses)]
+        own = (each for each in ways if each and not each.is_loopback and load_machine.is_own(each))
+        return str(next(own, ""))
+
+    def addresses_of(self, host: str) -> Sequence[str]:
+        """The addresses of a name there; of `localhost`, this machine's. Raises OSError, UsageError."""
+        if _is_loopback(host):
+            if not (found := self.server_host):
+                raise UsageError(
+                    f"--from {self.name}: by which address it reaches this machine is not known here",
+                    f"write that address in place of {host}",
+                )
+            return [found]
+        found = self.host.ask(f"resolve {host}", RESOLVES_S)
+        if not found.get("addresses"):
+            raise OSError(0, f"{shown(str(found.get('error', 'it has no address')))} (on {self.name})")
+        return [str(each) for each in found["addresses"]]
+
+    def owns(self, address: Address) -> bool:
+        """Whether it is an address of that machine."""
+        return address.is_loopback or address in self.facts.addresses
+
+    def check_listening(self, address: str, nobody: str, remedy: str) -> None:
+        """Return if a connect from there is taken. Raises CrumpleError."""
+        knocked = self.host.ask(f"knock {address}")
+        if knocked == "listens":
+            return
+        if knocked == "refused":
+            self._check_here(address)
+            raise CrumpleError(f"{nobody} listens at {address}, as seen from {self.name}", remedy)
+        why = "no answer came" if knocked == "silent" else shown(str(knocked["error"]))
+        raise CrumpleError(
+            f"{self.name} does not reach {address}: {why}",
+            "let firewalls between pass it, or write an address in the URL that it reaches",
+        )
+
+    def _check_here(self, address: str) -> None:
+        """Return unless it is seen here why a connect from there is refused. Raises CrumpleError."""
+        text, _, typed = address.rpartition(":")
+        own, port = ipaddress.ip_address(text.strip("[]").partition("%")[0]), int(typed)
+        if not load_machine.is_own(own):
+            return
+        if tcp_tables.listens_at(own, port):
+            raise CrumpleError(
+                f"{self.name} is refused at {address}, though somebody listens there",
+                "let firewalls of this machine pass it",
+            )
+        for loopback in map(ipaddress.ip_address, (load_machine.HOST, "::1")):
+            if tcp_tables.listens_at(loopback, port):
+                bound = f"{loopback}:{port}" if loopback.version == 4 else f"[{loopback}]:{port}"
+                raise CrumpleError(
+                    f"the server listens on {bound} only, which {self.name} does not reach",
+                    f"let it listen on {address}, or on all addresses",
+                )
+
+
+def reached(host: LoadHost) -> There:
+    """Return a load host as it states itself. Raises LoadHostFailed, LoadHostLost, EngineFailed."""
+    try:
+        facts = FactsThere.model_validate(host.ask("facts"))
+    except ValueError as error:
+        raise EngineFailed(f"{host.where.text} states no facts: {shown(str(error))}") from None
+    took_ns: list[int] = []
+    for _ in range(ROUND_TRIPS):
+        began_ns = time.monotonic_ns()
+        host.ask("clock")
+        took_ns.append(time.monotonic_ns() - began_ns)
+    return There(host, facts, statistics.median(took_ns))
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether a host of a URL is the machine itself: a name of it, or an address of its loopback."""
+    if host.lower().rstrip(".") == "localhost" or load_machine.is_localhost(host):
+        return True
+    with suppress(ValueError):
+        address = ipaddress.ip_address(host)
+        return address.is_loopback or address.is_unspecified
+    return False
+
+
+def _source_towards(address: Address) -> Address | None:
+    """The address of this machine from which it would connect to another one; nothing is sent."""
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.connect((str(address), 9))
+        return ipaddress.ip_address(probe.getsockname()[0].partition("%")[0])
+    return None
