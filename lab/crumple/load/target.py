@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from crumple import contract
 from crumple.errors import Mistakes, UsageError
-from crumple.load import addresses, certificates, through, typed_url
+from crumple.load import addresses, certificates, container_url, through, typed_url
 from crumple.load.addresses import is_harmless
 from crumple.load.load_flags import TargetFlags
 from crumple.load.through import Hop
@@ -47,7 +47,7 @@ def resolve(typed: str, flags: TargetFlags | None = None, machine: LoadMachine |
     Raises UsageError with every mistake, one line each.
     """
     flags, machine, mistakes = flags or TargetFlags(), machine or load_machine.this(), Mistakes()
-    url = mistakes.of(lambda: typed_url.read(typed))
+    url = mistakes.of(lambda: typed_url.read(container_url.reached(typed, machine)))
     sources = mistakes.of(lambda: addresses.sources(flags.source_address or (), machine)) or ()
     way = through.way(flags, url, mistakes)
     if way.unix_socket is not None and machine.where:
@@ -76,7 +76,7 @@ def resolve(typed: str, flags: TargetFlags | None = None, machine: LoadMachine |
             sources=tuple(map(str, sources)),
         ),
         path=url.path,
-        url=url.text,
+        url=typed if typed.startswith(container_url.SCHEME) else url.text,
         is_local=found is None or (way.proxy is None and is_own(found)),
     )
 

@@ -51,6 +51,13 @@ def _counted(pid: int, name: str) -> bool:
     return False
 
 
+def users_of(pid: int | str) -> str:
+    """Return how users of a process's namespace are mapped to those of this machine; empty: not known."""
+    with contextlib.suppress(OSError):
+        return " ".join(Path(f"/proc/{pid}/uid_map").read_text().split())
+    return ""
+
+
 def of_address(address: Address, seen_from: int) -> int | None:
     """Return a process of the namespace that has an address; None: no namespace that is seen has it.
 

@@ -25,6 +25,11 @@ from crumple.machine.guard import Guarded
 from crumple.machine.load_machine import HOST
 
 
+def children(pid: int) -> list[int]:
+    """The pids of the processes that a process has started and that live."""
+    return [child for child in descendants(pid) if _parent(child) == pid]
+
+
 def descendants(pid: int) -> Iterator[int]:
     """The pids of all living descendants of `pid`, parents before their children."""
     if not _kernel_lists_children():

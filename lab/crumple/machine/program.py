@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from crumple.machine import group_owner
+from crumple.machine import containers
 
 # What an interpreter is given to run. Other words of a command may hold secrets.
 _SCRIPT = re.compile(r"[\w.-]+\.(py|[mc]?js|ts|rb|pl|psgi|php|lua|exs|jar)")
@@ -14,7 +14,7 @@ _SCRIPT = re.compile(r"[\w.-]+\.(py|[mc]?js|ts|rb|pl|psgi|php|lua|exs|jar)")
 
 @dataclass(frozen=True)
 class Program:
-    """A process as it is shown: "python3 shop.py". `container`: its id or name; empty: that of crumple."""
+    """A process as it is shown: "python3 shop.py". `container`: its name or id; empty: that of crumple."""
 
     pid: int
     name: str
@@ -28,25 +28,7 @@ def of(pid: int) -> Program | None:
     except OSError:
         return None
     script = _script(_words(pid)[1:])
-    inside = _container(pid)
-    return Program(
-        pid, f"{name} {script}" if script else name, "" if inside == _container("self") else inside
-    )
-
-
-def container_in(groups: str) -> str:
-    """Return the id or name of the container that control groups are of; empty: of none.
-
-    `groups`: what /proc/PID/cgroup says.
-    """
-    paths = (line.split(":", 2)[2] for line in groups.splitlines() if line.count(":") >= 2)
-    return next(filter(None, map(group_owner.container_of, paths)), "")
-
-
-def _container(pid: int | str) -> str:
-    with contextlib.suppress(OSError):
-        return container_in(Path(f"/proc/{pid}/cgroup").read_text())
-    return ""
+    return Program(pid, f"{name} {script}" if script else name, containers.name_of(pid))
 
 
 def _words(pid: int) -> list[str]:

@@ -43,8 +43,10 @@ def at(address: Address, port: int, *, is_local: bool) -> Served | None:
     """
     listener, why = _listener(port) if is_local else (None, None)
     others = network_namespaces.others()
-    behind = "" if listener is None else _name(listener)
-    is_slow = behind.startswith(PASS_ON) or (listener is None and is_local)
+    name = "" if listener is None else _name(listener)
+    # Podman's monitor holds a port that rules of the kernel pass on; it takes no connection itself.
+    behind = name if name.startswith(PASS_ON) else ""
+    is_slow = behind != "" or (listener is None and is_local)
     came = arrivals.of(address, port, others, PASSED_ON_WITHIN_S if is_slow else WITHIN_S) if others else ()
     if len(came) > 1:
         pids = ", ".join(str(each.pid) for each in came)
@@ -54,6 +56,15 @@ def at(address: Address, port: int, *, is_local: bool) -> Served | None:
     if why is not None:
         raise why
     return None if listener is None else Served(listener)
+
+
+def passes_on(port: int) -> bool:
+    """Whether a program listens on a port of this machine that may pass connections on to a container.
+
+    Of one that belongs to another user this is not known: it may.
+    """
+    pid, _ = _listener(port)
+    return pid is None or _name(pid).startswith(PASS_ON)
 
 
 def _listener(port: int) -> tuple[int | None, UsageError | None]:

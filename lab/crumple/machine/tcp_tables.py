@@ -17,7 +17,7 @@ from crumple.machine.load_machine import Address
 OWN = "self"
 _LISTEN, _ESTABLISHED = "0A", "01"
 # Columns of a row.
-_LOCAL, _REMOTE, _STATE, _QUEUES, _INODE = 1, 2, 3, 4, 9
+LOCAL, _REMOTE, _STATE, _QUEUES, INODE = 1, 2, 3, 4, 9
 
 
 # The inode of a connection that nobody has accepted.
@@ -63,24 +63,22 @@ def established(pid: int | str = OWN) -> Iterator[tuple[End, str]]:
             for line in table.read_text().splitlines()[1:]:
                 row = line.split()
                 if row[_STATE] == _ESTABLISHED:
-                    yield End(row[_LOCAL], row[_REMOTE]), row[_INODE]
+                    yield End(row[LOCAL], row[_REMOTE]), row[INODE]
 
 
 def listeners(port: int, pid: int | str = OWN) -> list[str]:
     """The inodes of the sockets that listen on `port`, on any address, in the namespace of a process."""
-    return [row[_INODE] for row in listening(pid) if port_of(row[_LOCAL]) == port]
+    return [row[INODE] for row in listening(pid) if port_of(row[LOCAL]) == port]
 
 
 def ports(pid: int | str = OWN) -> set[int]:
     """The ports at which sockets listen in the namespace of a process."""
-    return {port_of(row[_LOCAL]) for row in listening(pid)}
+    return {port_of(row[LOCAL]) for row in listening(pid)}
 
 
 def queued(port: int, pid: int | str = OWN) -> int | None:
     """How many connections wait to be accepted from the port; None: nobody listens on it."""
-    found = [
-        int(row[_QUEUES].partition(":")[2], 16) for row in listening(pid) if port_of(row[_LOCAL]) == port
-    ]
+    found = [int(row[_QUEUES].partition(":")[2], 16) for row in listening(pid) if port_of(row[LOCAL]) == port]
     return sum(found) if found else None
 
 
@@ -89,12 +87,12 @@ def listens_at(address: Address, port: int) -> bool:
     reached = {address, ipaddress.ip_address("0.0.0.0" if address.version == 4 else "::")}
     # A listener on all IPv6 addresses takes IPv4 too, unless it sets IPV6_V6ONLY.
     reached.add(ipaddress.ip_address("::"))
-    return any(place(row[_LOCAL]) in {(each, port) for each in reached} for row in listening())
+    return any(place(row[LOCAL]) in {(each, port) for each in reached} for row in listening())
 
 
 def heard_at(inodes: Collection[str], pid: int | str = OWN) -> list[tuple[Address, int]]:
     """The addresses and ports at which these sockets listen, in the namespace of a process."""
-    return [place(row[_LOCAL]) for row in listening(pid) if row[_INODE] in inodes]
+    return [place(row[LOCAL]) for row in listening(pid) if row[INODE] in inodes]
 
 
 def _tables(pid: int | str) -> tuple[Path, ...]:

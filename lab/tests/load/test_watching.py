@@ -16,7 +16,7 @@ from crumple.load.load_flags import LoadFlags, TargetFlags
 from crumple.load.load_options import Options
 from crumple.load.report import load_sentences as say
 from crumple.machine import process_tree, program, serving
-from crumple.machine.program import container_in
+from crumple.machine.containers import container_in
 from crumple.machine.serving import Served
 
 LISTENS = (
