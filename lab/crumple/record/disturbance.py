@@ -26,8 +26,9 @@ among results.
 import math
 from dataclasses import dataclass
 
-from crumple.contract import MachineWindow, OpenShapeSpec, ProcessWindow, TrialRecord
+from crumple.contract import MachineWindow, OpenShapeSpec, OtherProgram, ProcessWindow, TrialRecord
 from crumple.contract_base import Frozen
+from crumple.machine.serving import PASS_ON
 from crumple.record import undisturbed
 from crumple.record.undisturbed import Factors
 from crumple.record.windows import OFF_MAX, Window, evenly, server
@@ -140,6 +141,7 @@ def disturbance(
         "the canary": _used_ns(canary, canary.probes.engine.window) if canary else 0,
         "the server": _used_ns(record, server(record)),
         "the database": behind.used_ns,
+        "what passes connections on": _passing_ns(record),
     }
     if unknown := [who for who, known_ns in ours.items() if known_ns is None]:
         unread = f"the CPU time of {' and '.join(unknown)} was not read"
@@ -198,10 +200,27 @@ def _most_of(record: TrialRecord, others_ns: float, is_any_unfound: bool) -> str
     used_ns = 0
     everybody = record.probes.machine.all_processes
     for program in everybody.programs if everybody is not None else ():
-        if program.pid not in serving and len(named) < NAMED_MAX and used_ns < MOST * others_ns:
+        is_ours = program.pid in serving or _passes_on(record, program)
+        if not is_ours and len(named) < NAMED_MAX and used_ns < MOST * others_ns:
             used_ns += program.cpu_ns
             named.append(f"{program.name} (pid {program.pid})")
     return " and ".join(named) if used_ns >= MOST * others_ns else ""
+
+
+def _passing_ns(record: TrialRecord) -> float:
+    """Return what programs used that pass connections on to the server's container: it is part of the way.
+
+    They are told by their names; those of other containers have little to do.
+    """
+    everybody = record.probes.machine.all_processes
+    if everybody is None or not everybody.span_ns:
+        return 0.0
+    used_ns = sum(each.cpu_ns for each in everybody.programs if _passes_on(record, each))
+    return evenly(record, used_ns, everybody.span_ns)
+
+
+def _passes_on(record: TrialRecord, program: OtherProgram) -> bool:
+    return record.spec.probe.server_address is not None and program.name.startswith(PASS_ON)
 
 
 @dataclass(frozen=True)

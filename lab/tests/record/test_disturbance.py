@@ -275,6 +275,29 @@ def test_programs_that_used_most_of_it_are_named(
     assert found.why.startswith(f"{named} took up to ")
 
 
+@pytest.mark.parametrize(
+    ("address", "others_s"), [("10.88.0.2:80", 3.9 - OURS_S - 0.4), (None, 3.9 - OURS_S)]
+)
+def test_what_passes_connections_on_to_a_container_is_none_of_the_others(
+    address: str | None, others_s: float
+) -> None:
+    busy = record(3.9)
+    everybody = busy.probes.machine.all_processes
+    assert everybody is not None
+    programs = (CC1, program(12, "docker-proxy", 0.4))
+    machine = busy.probes.machine.model_copy(
+        update={"all_processes": everybody.model_copy(update={"programs": programs})}
+    )
+    probe = busy.spec.probe.model_copy(update={"server_address": address})
+    changed = busy.model_copy(
+        update={
+            "probes": busy.probes.model_copy(update={"machine": machine}),
+            "spec": busy.spec.model_copy(update={"probe": probe}),
+        }
+    )
+    assert disturbance.disturbance(changed).others_share == pytest.approx(others_s / 4, abs=1e-3)
+
+
 def test_who_serves_a_dependency_is_none_of_the_others() -> None:
     assert disturbance.disturbance(record(3.9)).others_share == pytest.approx((3.9 - OURS_S) / 4)
     served = disturbance.disturbance(record(3.9, **behind(1.0)))
