@@ -20,6 +20,7 @@ NAVIGATION = {
         "docs/calibration",
         "docs/experiments",
         "docs/asking",
+        "docs/containers",
         "docs/versus",
         "docs/ci",
         "docs/kept-results",
