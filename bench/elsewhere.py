@@ -19,23 +19,21 @@ are not measured again. It takes root and sshd, and is skipped without.
 import argparse
 import json
 import random
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import asked_servers
+import load_hosts
 import options
-import other_hosts  # type: ignore[import-not-found]
 import same_findings
 import secure_shell  # type: ignore[import-not-found]
 from asked_servers import NotServed, Row, Rows
 from bounds import Bounds, run
 from crumple.stats import estimate
 from crumple.stats.interval import Interval
+from load_hosts import Elsewhere
 from same_findings import BESIDE
 
 SEED, LOT, PAIRS, SEEDS = 42, 40, 20, 10
@@ -52,24 +50,12 @@ CODES = (0, 1, 3)
 PARTS = ("pairs", "diagnose", "find", "stages")
 
 
-@dataclass(frozen=True)
-class Elsewhere:
-    """The load host. `words`: what names it to crumple; `path`: the PATH in which its ssh is found.
-
-    `here`: this host's address, as that host reaches it.
-    """
-
-    words: tuple[str, ...]
-    path: str
-    here: str
-
-
 def main() -> None:
     arguments = parse()
     asked_servers.skip_unless_possible(secure_shell.why_not())
     rows, bounds = Rows(arguments.results), Bounds(judging=not arguments.shortest)
     parts: dict[str, Callable[..., None]] = dict(zip(PARTS, (pairs, diagnoses, finds, stages), strict=True))
-    with load_host() as there:
+    with load_hosts.started() as there:
         for part in arguments.only:
             print(f"== {part}", flush=True)
             parts[part](there, rows, bounds, arguments)
@@ -90,18 +76,6 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--results", type=Path, help="append each row to this file, and continue it")
     shortest = {"only": ["pairs"], "pairs": 1, "seconds": 0.5, "seeds": 1, "servers": ["c-pool"]}
     return options.parse(parser, **shortest)
-
-
-@contextmanager
-def load_host() -> Iterator[Elsewhere]:
-    """A host that load comes from, until the `with` ends."""
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        other_hosts.started("loader", other_hosts.WITH_HOME) as host,
-        other_hosts.joined(None, host) as link,
-        secure_shell.serving(host, link.addresses[1], Path(folder)) as shell,
-    ):
-        yield Elsewhere(("--from", shell.name), shell.path, link.addresses[0])
 
 
 def from_where(place: str, there: Elsewhere) -> tuple[tuple[str, ...], str]:

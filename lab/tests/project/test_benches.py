@@ -34,6 +34,7 @@ SAYS = {
     "large_answers": "wrk",
     "lateness": "control: nothing but a clock",
     "live_view": "95 % interval",
+    "lost_loads": "over after",
     "memory": "each more takes",
     "mutations": "noticed by the stored servers 4 of 4",
     "pages": " drawings, ",
