@@ -5,7 +5,7 @@
 //! A question names the addresses of IPv4 as such even if the socket is one of IPv6: the kernel finds both in one table.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 
 use super::namespace::Namespace;
 use super::netlink::Netlink;
@@ -43,7 +43,7 @@ impl Diag {
 
     /// Looks up a socket that there is: a kernel without the module tcp_diag answers that there is none.
     fn check(&mut self) -> io::Result<()> {
-        let own = TcpListener::bind("127.0.0.1:0")?;
+        let own = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         match self.waiting(own.local_addr()?)? {
             Some(_) => Ok(()),
             None => Err(io::Error::other("this kernel does not show TCP sockets (tcp_diag)")),
