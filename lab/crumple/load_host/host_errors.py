@@ -8,6 +8,7 @@ import shlex
 import signal
 from collections.abc import Sequence
 
+from crumple import engine as engines
 from crumple import release
 from crumple.errors import EngineFailed, LoadHostFailed, LoadHostLost
 from crumple.load_host.piped_process import Ending
@@ -16,6 +17,9 @@ from crumple.load_host.where import Where
 # How a load host is lost: the process here was ended, or the engine there; that was stopped; nothing passes
 # between the two; crumple itself was stopped; or what came was not what an engine writes.
 HOW = ("client-ended", "engine-ended", "frozen", "link-cut", "crumple-stopped", "not-understood")
+# An engine writes each second: one that was quiet for longer before it ended was stopped, until its own timer
+# ended it.
+QUIET_S = 1.5
 # The most characters of a foreign message that are shown.
 SHOWN_MOST = 200
 # A message → what it means, and the remedy. The first that is found in any line counts: ssh writes several.
@@ -56,6 +60,8 @@ KNOWN = (
         "name a host or a container in which `sh` can be run: {try_it}",
     ),
 )
+AGAIN = "measure again"
+MEMORY = f"{AGAIN}; if that comes back, see there whether memory is short: dmesg"
 # What ssh writes when the other end of its connection is gone.
 CUT = r"not responding|[Cc]losed by|Broken pipe|Connection reset|timed out|unreachable|[Ll]ost connection"
 
@@ -123,26 +129,33 @@ def _how(
     where: Where, ending: Ending, silence_s: float, states: Sequence[str] | None
 ) -> tuple[str, str, str]:
     """Return how the load host was lost, in a word and in a sentence, and the remedy."""
-    again = "measure again"
     if ending.flooded:
         return "not-understood", f"{where.text} wrote more than an engine does", "see what answers there"
     if ending.paused_s > silence_s:
         what = f"crumple was stopped for {ending.paused_s:.1f} s, so {where.text} ended the load"
-        return "crumple-stopped", what, f"{again}, and do not stop crumple meanwhile"
-    if ending.silent:
-        if states and "T" in states:
-            return "frozen", f"the engine on {where.text} was stopped by somebody there", again
-        if states:
-            return "frozen", f"the engine on {where.text} did not speak for {silence_s:.0f} s", again
-        when = "" if states is None else ", which can be reached again"
-        return "link-cut", f"nothing came from {where.text} for {silence_s:.0f} s{when}", again
+        return "crumple-stopped", what, f"{AGAIN}, and do not stop crumple meanwhile"
+    if ending.silent and states is None:
+        return "link-cut", f"nothing came from {where.text} for {silence_s:.0f} s", AGAIN
+    if ending.silent or (ending.code > 0 and not ending.errors and ending.quiet_s > QUIET_S):
+        silent = f"wrote nothing for {ending.quiet_s:.1f} s"
+        by = "was stopped by somebody there" if states and "T" in states else silent
+        return "frozen", f"the engine on {where.text} {by}", AGAIN
     if ending.code < 0:
-        return "client-ended", f"{where.program}, which held {where.text}, {ended(ending.code)}", again
+        return "client-ended", f"{where.program}, which held {where.text}, {ended(ending.code)}", AGAIN
     if re.search(CUT, "\n".join(ending.errors)):
-        return "link-cut", f"the connection to {where.text} was cut", again
-    remedy = f"{again}; if that comes back, see there whether memory is short: dmesg"
+        return "link-cut", f"the connection to {where.text} was cut", AGAIN
     by = ended(128 - ending.code) if 128 < ending.code < 160 else "was killed, or its shell"
-    return "engine-ended", f"the engine on {where.text} {by}", remedy
+    return "engine-ended", f"the engine on {where.text} {by}", MEMORY
+
+
+def trial_ended(where: Where, code: int, tail: Sequence[str]) -> EngineFailed:
+    """The engine of a trial ended with that code, and the one that had started it said so."""
+    if code >= 0:
+        return engines.failure(code, tail)
+    # It says something of its own only if it had to kill it.
+    how = "frozen" if tail and engines.complaint(tail[-1]) else "engine-ended"
+    what = f"the engine on {where.text} {'was stopped there' if how == 'frozen' else ended(code)}"
+    return LoadHostLost(how, f"load-host-lost: {what}", MEMORY if how == "engine-ended" else AGAIN, tail)
 
 
 def not_understood(where: Where, said: bytes) -> EngineFailed:

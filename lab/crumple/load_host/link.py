@@ -150,4 +150,4 @@ class Link:
         except (ValueError, KeyError, TypeError):
             raise host_errors.not_understood(self.where, line) from None
         if code != 0:
-            raise engines.failure(code, self._tail)
+            raise host_errors.trial_ended(self.where, code, self._tail)

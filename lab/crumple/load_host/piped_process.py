@@ -35,6 +35,8 @@ class Ending:
     """How a process ended. `silent`, `flooded`: it was killed for that; `code`: negative for a signal."""
 
     code: int
+    # For how long it had written nothing, in seconds.
+    quiet_s: float
     silent: bool
     flooded: bool
     # The longest pause of this program's own between two heartbeats, in seconds.
@@ -66,7 +68,7 @@ class PipedProcess:
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._waiting_bytes = 0
         self._beat = b""
-        self._quiet_most_s = 0.0
+        self._quiet_s = self._quiet_most_s = 0.0
         self._silent = self._flooded = False
         self._paused_s = 0.0
         self._errors: deque[str] = deque(maxlen=TAIL_LINES)
@@ -126,7 +128,9 @@ class PipedProcess:
         self._outbox.put(None)
         for thread in self._threads:
             thread.join(LOOK_EVERY_S)
-        self.ending = Ending(code, self._silent, self._flooded, self._paused_s, tuple(self._errors))
+        self.ending = Ending(
+            code, self._quiet_s, self._silent, self._flooded, self._paused_s, tuple(self._errors)
+        )
 
     def _write(self) -> None:
         stdin = self._process.stdin
@@ -138,27 +142,26 @@ class PipedProcess:
                     data = self._outbox.get(timeout=LOOK_EVERY_S)
                 except queue.Empty:
                     data = self._beat
+                if self._beat:
+                    self._paused_s = max(self._paused_s, time.monotonic() - last_s)
                 if data is None:
                     return
-                now_s = time.monotonic()
-                if self._beat:
-                    self._paused_s = max(self._paused_s, now_s - last_s)
-                last_s = now_s
                 rest = memoryview(data)
                 while rest:
                     rest = rest[os.write(stdin.fileno(), rest) :]
+                last_s = time.monotonic()
 
     def _read(self) -> None:
         stdout = self._process.stdout
         assert stdout
         parts: list[bytes] = []
-        length, quiet_s = 0, 0.0
+        length = 0
         with suppress(OSError), stdout:
             while True:
                 # Silence is counted in waits of this thread, so it takes no pause of its own for one.
                 if not select.select([stdout], [], [], LOOK_EVERY_S)[0]:
-                    quiet_s += LOOK_EVERY_S
-                    if self._quiet_most_s and quiet_s >= self._quiet_most_s:
+                    self._quiet_s += LOOK_EVERY_S
+                    if self._quiet_most_s and self._quiet_s >= self._quiet_most_s:
                         self._silent = True
                         self.kill()
                         break
@@ -169,7 +172,7 @@ class PipedProcess:
                 data = os.read(stdout.fileno(), 1 << 16)
                 if not data:
                     break
-                quiet_s = 0.0
+                self._quiet_s = 0.0
                 *ended, rest = data.split(b"\n")
                 for each in ended:
                     self._put(b"".join([*parts, each]))

@@ -17,6 +17,8 @@ while read -r line; do
     '"refused"') echo '{"error":"no such rate","remedy":"take another"}'; over 2 ;;
     unknown) echo '{"error":"this is no line","remedy":"take another"}' ;;
     '"flood"') tr '\\0' x </dev/zero ;;
+    '"child killed"') over -9 ;;
+    '"child stopped"') echo '{"error":"it wrote nothing for 3.0 s","remedy":""}'; over -9 ;;
     '"killed"') kill -KILL $$ ;;
     '"silent"') kill -STOP $$ ;;
   esac

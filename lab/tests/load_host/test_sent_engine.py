@@ -1,0 +1,92 @@
+"""The engine is put on a load host by any POSIX shell, where there is a place for it, and once."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import other_hosts
+import pytest
+import scripted_engine
+from crumple.errors import LoadHostFailed, LoadHostLost
+from crumple.load_host import where
+from crumple.load_host.load_host import LoadHost
+from other_hosts import Host
+
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
+
+# All that the scripts call. A host that has busybox has no more than that.
+COMMANDS = ("cat", "chmod", "grep", "head", "id", "mkdir", "mv", "rm", "sed", "tr", "uname", "wc", "env")
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash", "busybox"])
+def test_each_posix_shell_takes_the_engine_and_sweeps_what_is_left(tmp_path: Path, shell: str) -> None:
+    if not (found := shutil.which(shell)):
+        pytest.skip(f"not installed: {shell}")
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    (commands / "sh").symlink_to(found)
+    for each in COMMANDS:
+        (commands / each).symlink_to(found if shell == "busybox" else str(shutil.which(each)))
+    # A shell between: what is killed here is not the engine.
+    between = """sh -c '"$@"; true' between"""
+    named = where.read(f"env PATH={commands} XDG_CACHE_HOME={tmp_path} {between}")
+    with LoadHost(named, scripted_engine.written(tmp_path)) as host:
+        assert host.ask("facts") == scripted_engine.FACTS
+        with pytest.raises(LoadHostLost, match="was stopped by somebody"), host.link() as link:
+            link.load('"silent"')
+            link.listen(lambda _: None, 60)
+        assert host.ask("facts") == scripted_engine.FACTS
+
+
+def test_the_engine_of_another_version_is_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "crumple"
+    folder.mkdir()
+    (folder / "engine-0123").write_text("old")
+    (folder / "other").write_text("kept")
+    with LoadHost(where.read(f"env XDG_CACHE_HOME={tmp_path}"), scripted_engine.written(tmp_path)) as host:
+        host.ask("facts")
+        with host.link() as link:
+            own = Path(link.path).name
+    assert {file.name for file in folder.iterdir()} == {own, "other"}
+
+
+@pytest.fixture
+def far() -> Iterator[Host]:
+    if why := other_hosts.why_not():
+        pytest.skip(why)
+    with other_hosts.started("far", other_hosts.WITH_HOME) as host:
+        yield host
+
+
+def path_there(far: Host, folder: Path) -> str:
+    named = where.Where("far", (*far.words("env", "-u", "XDG_CACHE_HOME"),))
+    with LoadHost(named, scripted_engine.written(folder)) as host, host.link() as link:
+        return link.path
+
+
+@pytest.mark.parametrize("option", ["noexec", "ro", "size=4k"])
+def test_a_home_that_takes_no_engine_is_passed_over(far: Host, tmp_path: Path, option: str) -> None:
+    far.run("mount", "-o", f"remount,{option}", str(Path.home()))
+    if option == "size=4k":
+        far.run("sh", "-c", "head -c 4096 /dev/zero > ~/full || true")
+    assert path_there(far, tmp_path).startswith(f"/tmp/crumple-{os.getuid()}/engine-")
+
+
+def test_a_host_without_a_place_says_why_of_each(far: Host, tmp_path: Path) -> None:
+    far.run("mount", "-o", "remount,ro", str(Path.home()))
+    far.run("mount", "-o", "remount,noexec", "/tmp")
+    with pytest.raises(LoadHostFailed) as failed:
+        path_there(far, tmp_path)
+    for each in ("Read-only file system", f"/tmp/crumple-{os.getuid()}: ", "Permission denied"):
+        assert each in failed.value.message
+    assert failed.value.message.isprintable() and "XDG_CACHE_HOME" in failed.value.remedy
+    assert far.run("ls", "-A", f"/tmp/crumple-{os.getuid()}").stdout == ""
+
+
+def test_a_folder_that_somebody_else_has_made_is_not_used(far: Host, tmp_path: Path) -> None:
+    far.run("mount", "-o", "remount,ro", str(Path.home()))
+    far.run("sh", "-c", 'mkdir "/tmp/crumple-$(id -u)" && chown 65534 "/tmp/crumple-$(id -u)"')
+    with pytest.raises(LoadHostFailed, match="Read-only file system"):
+        path_there(far, tmp_path)
+    assert far.run("ls", "-A", f"/tmp/crumple-{os.getuid()}").stdout == ""
