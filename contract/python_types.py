@@ -50,6 +50,7 @@ DEFAULTS = {
     "Probes.speed": "None",
     "Probes.stages": "None",
     "Probes.tasks": "None",
+    "Probes.watch": "None",
     "ProcessWindow.run_queue_cpu_ns": "None",
     "ProcessWindow.run_queue_ns": "None",
     "ProcessWindow.switches_at_least": "None",
@@ -76,6 +77,7 @@ DEFAULTS = {
     "TlsSpec.ca_file": "None",
     "TlsSpec.client": "None",
     "TlsSpec.verify": "True",
+    "TrialRecord.load_host": "None",
     "TrialRecord.reasons": "()",
     "TrialRecord.tls_fault": "None",
     "TrialSpec.begins": '"at-once"',
@@ -90,7 +92,7 @@ DEFAULTS = {
 }
 
 # Models that compute something from their fields, in contract_base.py.
-BASES = {"Outcomes": "Counted", "ProcessWindow": "CpuTimes"}
+BASES = {"Outcomes": "Counted", "Probes": "MachineReadings", "ProcessWindow": "CpuTimes"}
 
 # Enumerations whose values are also a tuple.
 VALUES = {"Outcome": "OUTCOMES"}
@@ -122,7 +124,7 @@ from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field
 
-from crumple.contract_base import Count, Counted, CpuTimes, Frozen, Lenient
+from crumple.contract_base import Count, Counted, CpuTimes, Frozen, Lenient, MachineReadings
 
 CONTRACT_VERSION: Final = {version}
 

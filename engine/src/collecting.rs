@@ -13,6 +13,7 @@ use crate::ledger::INTERVAL_NS;
 use crate::output::Progress;
 use crate::phase::Course;
 use crate::plan::Plan;
+use crate::sampling::{Sampling, after};
 use crate::tally::Tally;
 use crate::watches::Watches;
 
@@ -36,10 +37,12 @@ pub struct Collecting {
     course: Arc<Course>,
     channels: Channels,
     collector: Collector,
-    watches: Watches,
+    sampling: Sampling,
     progress_every_ns: u64,
-    next_sample_ns: u64,
     next_progress_ns: u64,
+    /// Whether it is to be told that the measured phase has begun: nobody else knows when a number of requests has ended
+    /// the warm-up.
+    tells: bool,
     threads: usize,
     /// The number of workers whose last tally has not come.
     working: usize,
@@ -67,10 +70,10 @@ impl Collecting {
         Self {
             channels,
             collector,
-            watches,
+            sampling: Sampling::new(Arc::clone(&course), watches),
             progress_every_ns: plan.progress_every_ns,
-            next_sample_ns: 0,
             next_progress_ns: 0,
+            tells: plan.is_told && plan.warm_up.is_some_and(|warm_up| warm_up.stop.requests.is_some()),
             threads: plan.threads,
             working: 0,
             turn: 0,
@@ -80,7 +83,7 @@ impl Collecting {
 
     /// Begins to collect. The course, or its next turn, must have begun.
     pub fn begin(&mut self) {
-        self.next_sample_ns = self.course.began_ns();
+        self.sampling.begin();
         self.next_progress_ns = self.course.began_ns() + self.progress_every_ns;
         self.working = self.threads;
     }
@@ -93,6 +96,10 @@ impl Collecting {
             }
             if now_ns() >= self.course.ends_at_ns() {
                 return;
+            }
+            if self.tells && now_ns() >= self.course.measured_from_ns() {
+                self.tells = false;
+                progress.tell(MEASURES);
             }
             let wait_ns = match self.step() {
                 Step::Done => 0,
@@ -114,10 +121,7 @@ impl Collecting {
     fn step(&mut self) -> Step {
         let now_ns = now_ns();
         // First what must be read in time.
-        if now_ns >= self.next_sample_ns || self.watches.are_to_open(&self.course, now_ns) {
-            self.watches.sample(&self.course, self.next_sample_ns, now_ns);
-            let every_ns = self.watches.every_ns(now_ns.saturating_sub(self.course.began_ns()));
-            self.next_sample_ns = after(now_ns, self.next_sample_ns, every_ns);
+        if self.sampling.sample(now_ns) {
             return Step::Done;
         }
         if let Ok(tally) = self.channels.inbox.try_recv() {
@@ -129,11 +133,7 @@ impl Collecting {
             self.next_progress_ns = after(now_ns, self.next_progress_ns, self.progress_every_ns);
             return Step::Say(self.collector.progress(&self.course, now_ns));
         }
-        self.watches.gather(&self.course);
-        let mut wake_ns = self.next_sample_ns.min(self.next_progress_ns);
-        if self.course.measured_from_ns() > now_ns {
-            wake_ns = wake_ns.min(self.course.look_again_ns(now_ns));
-        }
+        let wake_ns = self.sampling.gather(now_ns).min(self.next_progress_ns);
         Step::Nothing { for_ns: wake_ns.saturating_sub(now_ns).min(TALLIES_WAIT_NS) }
     }
 
@@ -149,7 +149,7 @@ impl Collecting {
 
     /// Takes the last samples of the course, or of its present turn, and waits for the last tally of every worker.
     pub fn end(&mut self) {
-        self.watches.close(&self.course);
+        self.sampling.end();
         while self.working > 0
             && let Ok(tally) = self.channels.inbox.recv()
         {
@@ -160,15 +160,13 @@ impl Collecting {
     }
 
     pub fn finish(self) -> (Collector, Watches) {
-        (self.collector, self.watches)
+        (self.collector, self.sampling.watches)
     }
 }
+
+/// Says that a number of requests has ended the warm-up.
+const MEASURES: &str = "{\"measures\":1}";
 
 /// The longest time that a tally waits for the collector. It is shorter than an interval, after which the workers
 /// need tallies that have come back.
 const TALLIES_WAIT_NS: u64 = INTERVAL_NS / 2;
-
-/// Returns the first of the instants `next_ns`, `next_ns + every_ns`, … that is later than `now_ns`.
-fn after(now_ns: u64, next_ns: u64, every_ns: u64) -> u64 {
-    if now_ns < next_ns { next_ns } else { next_ns + every_ns * (1 + (now_ns - next_ns) / every_ns) }
-}

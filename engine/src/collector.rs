@@ -212,6 +212,7 @@ impl Collector {
         TrialRecord {
             version: CONTRACT_VERSION,
             engine_version: env!("CARGO_PKG_VERSION").into(),
+            load_host: None,
             spec,
             began_unix_ns,
             warm_up_ns: course.warm_up_ns(),

@@ -1,7 +1,7 @@
 //! The engine's command line.
 
 use clap::{Parser, Subcommand};
-use crumple_engine::{costs, guard, hold, null_server, output, run, schema, serve, weigh};
+use crumple_engine::{costs, guard, hold, null_server, output, run, schema, serve, watch, weigh};
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -17,6 +17,8 @@ enum Command {
     Run(run::Run),
     /// Put loads on for a lab on another machine: read specs and commands line by line from standard input
     Serve,
+    /// Read a server's processes beside a load from another host: take what `run` takes, print the probes of a TrialRecord
+    Watch,
     /// Serve a fixed answer on loopback as fast as possible, for calibration
     NullServer(null_server::NullServer),
     /// Print the JSON schemas of the documents that lab and engine exchange
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Run(run) => run::run(&run),
         Command::Serve => serve::run(),
+        Command::Watch => watch::run(),
         Command::NullServer(server) => null_server::run(&server),
         Command::Schema => schema::print(),
         Command::Costs(costs) => costs::run(&costs),

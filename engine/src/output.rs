@@ -42,6 +42,11 @@ impl Progress {
     pub fn say(&self, line: String) {
         let _ = self.0.try_send(line);
     }
+
+    /// Says a line that is never dropped: while another one waits to be read, this thread waits, too.
+    pub fn tell(&self, line: &str) {
+        let _ = self.0.send(line.to_owned());
+    }
 }
 
 fn write_all(lines: &Receiver<String>) {

@@ -117,6 +117,13 @@ impl Course {
         self.measured_from_ns.store(from_ns, Relaxed);
     }
 
+    /// Begins the measured phase at `now_ns`, unless it began earlier: the last request of a warm-up by number has ended.
+    pub fn measure(&self, now_ns: u64) {
+        if now_ns < self.measured_from_ns() {
+            self.begin_measuring(now_ns);
+        }
+    }
+
     /// Returns whether anything is measured in the present turn.
     pub fn measures(&self) -> bool {
         !self.is_in_turns.load(Relaxed) || self.measured_from_ns() < self.ends_at_ns()
@@ -224,8 +231,7 @@ impl Course {
     pub fn end_one(&self, phase: Phase, now_ns: u64) {
         if self.count(phase).end_one() {
             match phase {
-                Phase::WarmUp if now_ns < self.measured_from_ns() => self.begin_measuring(now_ns),
-                Phase::WarmUp => {}
+                Phase::WarmUp => self.measure(now_ns),
                 Phase::Measured => {
                     self.ends_at_ns.fetch_min(now_ns, Relaxed);
                 }

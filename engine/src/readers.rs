@@ -16,6 +16,15 @@ pub struct Readers {
 }
 
 impl Readers {
+    /// Starts the threads on a machine where nothing is due: the load comes from another one.
+    ///
+    /// # Errors
+    /// If one of them cannot be started.
+    pub fn without_load() -> Result<Self, Failure> {
+        let begin = |name| Jobs::begin(name, || {});
+        Ok(Self { aside: begin("aside")?, reader: begin("reader")?, must_rest: false })
+    }
+
     /// Starts the threads beside the load of this plan.
     ///
     /// # Errors

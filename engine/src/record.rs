@@ -40,6 +40,9 @@ pub struct TrialRecord {
     pub version: u32,
     pub engine_version: String,
     pub spec: TrialSpec,
+    /// Which machine the load came from, as it was named; null = the one that the record was asked for on.
+    #[serde(default)]
+    pub load_host: Option<String>,
     /// Wall clock at the first instant.
     pub began_unix_ns: u64,
     /// From the first instant to the beginning of the measured phase.
@@ -212,6 +215,9 @@ pub struct Probes {
     /// The server's machine; null if the load comes from it, too.
     #[serde(default)]
     pub server_machine: Option<MachineRecord>,
+    /// The process that read the server's machine; null if the load comes from it, too: then that is the engine.
+    #[serde(default)]
+    pub watch: Option<ProcessRecord>,
     /// Null if the spec does not ask for it.
     pub stages: Option<StageRecord>,
     /// Null if the spec does not ask for it.

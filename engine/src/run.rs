@@ -38,6 +38,9 @@ pub struct Run {
     spec: PathBuf,
 }
 
+/// Says that the load is over, or its turn.
+const OVER: &str = "{\"over\":1}";
+
 /// Reads the spec, runs the trial and prints the record. SIGINT ends the trial early; the record is printed then,
 /// too.
 ///
@@ -136,6 +139,10 @@ fn measure(spec: TrialSpec, plan: &Plan, caller: &Caller) -> Result<TrialRecord,
                 cores::keep_clear(plan.pacing, &plan.cores);
             }
             collecting.run(&caller.progress, &Ending { worker: &workers.ended, enough: &caller.enough });
+            if plan.is_told {
+                // Whoever reads the server's processes elsewhere does not know of an end before its time.
+                caller.progress.tell(OVER);
+            }
             reading.end();
             collecting.end();
             beside = reading.wait();

@@ -257,6 +257,7 @@ impl Watches {
             machine: MachineRecord { all_processes, ..self.machine.record() },
             server_sockets: None,
             server_machine: None,
+            watch: None,
             stages: None,
             tasks: None,
             dependencies: None,

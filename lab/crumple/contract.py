@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field
 
-from crumple.contract_base import Count, Counted, CpuTimes, Frozen, Lenient
+from crumple.contract_base import Count, Counted, CpuTimes, Frozen, Lenient, MachineReadings
 
 CONTRACT_VERSION: Final = 5
 
@@ -1366,7 +1366,7 @@ class SpeedRecord(Frozen):
     """Why nothing could be read; null if it could."""
 
 
-class Probes(Frozen):
+class Probes(MachineReadings):
     """Readings of the engine's own processes, of the server's if its pid was given, and of the machine."""
 
     engine: ProcessRecord
@@ -1385,6 +1385,11 @@ class Probes(Frozen):
 
     server_machine: MachineRecord | None = None
     """The server's machine; null if the load comes from it, too."""
+
+    watch: ProcessRecord | None = None
+    """The process that read the server's machine; null if the load comes from it, too: then that is the
+    engine.
+    """
 
     stages: StageRecord | None = None
     """Null if the spec does not ask for it."""
@@ -1407,6 +1412,9 @@ class TrialRecord(Frozen):
     version: Literal[5]
     engine_version: str
     spec: TrialSpec
+    load_host: str | None = None
+    """Which machine the load came from, as it was named; null = the one that the record was asked for on."""
+
     began_unix_ns: Count
     """Wall clock at the first instant."""
 

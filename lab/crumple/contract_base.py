@@ -3,7 +3,7 @@
 The files that the lab reads and stores are derived from `Frozen`, too.
 """
 
-from typing import Annotated, Protocol
+from typing import Annotated, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -66,3 +66,32 @@ class CpuTimes(Frozen):
     def cpu_ns(self: _InParts) -> int:
         """CPU time in user and kernel mode together, in ns."""
         return self.cpu_user_ns + self.cpu_kernel_ns
+
+
+_Machine = TypeVar("_Machine", covariant=True)
+_Sockets = TypeVar("_Sockets", covariant=True)
+
+
+class _OfTwoMachines(Protocol[_Machine, _Sockets]):
+    @property
+    def machine(self) -> _Machine: ...
+    @property
+    def server_machine(self) -> _Machine | None: ...
+    @property
+    def sockets(self) -> _Sockets: ...
+    @property
+    def server_sockets(self) -> _Sockets | None: ...
+
+
+class MachineReadings(Frozen):
+    """What was read of the machine that the load came from, and of the server's if that is another one."""
+
+    @property
+    def machine_of_server(self: _OfTwoMachines[_Machine, _Sockets]) -> _Machine:
+        """The server's machine, also where the load came from it."""
+        return self.machine if self.server_machine is None else self.server_machine
+
+    @property
+    def sockets_of_server(self: _OfTwoMachines[_Machine, _Sockets]) -> _Sockets:
+        """TCP of the server's network namespace, also where the load came from it."""
+        return self.sockets if self.server_sockets is None else self.server_sockets
