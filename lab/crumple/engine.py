@@ -14,10 +14,10 @@ import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from pydantic import ValidationError
 
@@ -42,32 +42,67 @@ HELD, GO = re.compile(r'\{"held":\d+\}\n'), "go\n"
 OnProgress = Callable[[ProgressLine], None]
 
 
+class Loading(Protocol):
+    """An engine that was started for one trial.
+
+    Call `turn` once for each turn of its spec, or once if it has none; then `record`. All raise EngineFailed.
+    """
+
+    def turn(self) -> None:
+        """Begin the next turn of the load, and wait until it is over."""
+
+    def end_early(self) -> None:
+        """End the load at once; its record is kept. It may be called from a signal handler."""
+
+    def record(self) -> TrialRecord:
+        """Return the record after the last turn."""
+
+
 class EndEarly:
     """A call asks the running engine to end its load at once and still return its record."""
 
     def __init__(self) -> None:
         self.asked = False
-        self._process: subprocess.Popen[str] | None = None
+        self._running: Loading | None = None
 
     def __call__(self) -> None:
         """Ask the running engine, or else the next one that starts."""
         self.asked = True
-        if self._process is not None:
-            self._process.send_signal(signal.SIGINT)
+        if self._running is not None:
+            self._running.end_early()
 
-    def began(self, process: subprocess.Popen[str]) -> None:
+    def began(self, running: Loading) -> None:
         """Set the engine to ask; ask it at once if a call came before."""
-        self._process = process
+        self._running = running
         if self.asked:
             self()
 
 
+class LoadSource(Protocol):
+    """Another machine, which loads come from while the server and its probes are here."""
+
+    @property
+    def name(self) -> str:
+        """As it was named on the command line."""
+
+    def started(
+        self, engine: "Engine", spec: TrialSpec, on_progress: OnProgress
+    ) -> AbstractContextManager[Loading]:
+        """Start an engine there, and its probes here, for one trial. Raises EngineFailed."""
+
+
 @dataclass(frozen=True)
 class Engine:
-    """The engine's executable and the version that it reports."""
+    """The engine's executable, the version that it reports, and where loads come from; None: from here."""
 
     path: Path
     version: str
+    load_host: LoadSource | None = None
+
+    @property
+    def loads_from(self) -> str | None:
+        """The name of the load host; None: loads come from this machine."""
+        return self.load_host.name if self.load_host is not None else None
 
 
 def find(root: Path) -> Path:
@@ -116,39 +151,52 @@ def run(
     """Run one trial in the engine and return its record when the load is over. Raises EngineFailed."""
     with started(engine, spec, on_progress) as running:
         if end_early is not None:
-            end_early.began(running.process)
+            end_early.began(running)
         running.turn()
         return running.record()
 
 
 @contextmanager
-def started(engine: Engine, spec: TrialSpec, on_progress: OnProgress) -> Iterator["LoadingEngine"]:
+def started(engine: Engine, spec: TrialSpec, on_progress: OnProgress) -> Iterator[Loading]:
     """Start an engine for one trial; its load begins with the first turn. Raises EngineFailed.
 
     The engine does not outlive the lab: it ends with this context, and it ends itself when its parent dies.
     """
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as answer:
-        try:
-            # A process group of its own: ctrl-C reaches only the lab, which then ends the engine.
-            process = subprocess.Popen(
-                [engine.path, "run", "-"],
-                stdin=subprocess.PIPE,
-                stdout=answer,
-                stderr=subprocess.PIPE,
-                encoding="utf-8",  # in every locale
-                errors="replace",
-                process_group=0,
-            )
-        except OSError as error:
-            raise EngineFailed(f"{engine.path} does not run: {error}", "build the engine again") from None
-        try:
-            yield LoadingEngine(process, spec, answer, on_progress)
-        finally:
-            _end(process)
+    if engine.load_host is not None:
+        with engine.load_host.started(engine, spec, on_progress) as loading:
+            yield loading
+        return
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as answer, process(engine, answer, "run") as begun:
+        yield LoadingEngine(begun, spec, answer, on_progress)
+
+
+@contextmanager
+def process(engine: Engine, answer: IO[str], *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Start a command of the engine that writes to `answer`; it ends with this context.
+
+    Raises EngineFailed.
+    """
+    try:
+        # A process group of its own: ctrl-C reaches only the lab, which then ends the engine.
+        begun = subprocess.Popen(
+            [engine.path, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=answer,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",  # in every locale
+            errors="replace",
+            process_group=0,
+        )
+    except OSError as error:
+        raise EngineFailed(f"{engine.path} does not run: {error}", "build the engine again") from None
+    try:
+        yield begun
+    finally:
+        _end(begun)
 
 
 class LoadingEngine:
-    """A running engine. Call `turn` once for each turn of its spec, or once if it has none; then `record`."""
+    """An engine that loads from this machine (`Loading`)."""
 
     def __init__(
         self, process: subprocess.Popen[str], spec: TrialSpec, answer: IO[str], on_progress: OnProgress
@@ -186,10 +234,14 @@ class LoadingEngine:
         if not is_held and self.process.returncode != 0:
             raise failure(self.process.returncode, self._tail)
 
+    def end_early(self) -> None:
+        """End the load at once; its record is kept."""
+        self.process.send_signal(signal.SIGINT)
+
     def record(self) -> TrialRecord:
         """Return the record after the last turn. Raises EngineFailed."""
         self._answer.seek(0)
-        return _record(self._answer.read(), self.spec)
+        return record_of(self._answer.read(), self.spec)
 
     def _tell(self) -> None:
         """Send what begins the next turn: the spec, or the command to go on."""
@@ -256,7 +308,8 @@ def complaint(line: str) -> tuple[str, str] | None:
         return None
 
 
-def _record(text: str, spec: TrialSpec) -> TrialRecord:
+def record_of(text: str | bytes, spec: TrialSpec) -> TrialRecord:
+    """Return the record that the engine wrote for this spec. Raises EngineFailed."""
     try:
         record = TrialRecord.model_validate_json(text)
     except ValidationError as error:

@@ -4,13 +4,18 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from crumple.load_host import host_errors
+from crumple.contract import TrialSpec
+from crumple.engine import Engine, OnProgress
+from crumple.load_host import host_errors, remote_trial
 from crumple.load_host.link import ASKED_S, Link
+from crumple.load_host.remote_trial import RemoteTrial
 from crumple.load_host.sent_engine import SentEngine
 from crumple.load_host.where import Where
+from crumple.machine import facts
 
 
 class LoadHost:
@@ -49,6 +54,30 @@ class LoadHost:
             return json.loads(said)
         except ValueError:
             raise host_errors.not_understood(self.where, said) from None
+
+    @property
+    def name(self) -> str:
+        """As it was named on the command line."""
+        return self.where.text
+
+    @cached_property
+    def is_here(self) -> bool:
+        """Whether its kernel is this machine's: it is a container, or a network namespace, of it."""
+        boot_id = self.ask("facts").get("boot_id")
+        return boot_id is not None and boot_id == facts.text(facts.SYSCTLS / "kernel/random/boot_id")
+
+    @contextmanager
+    def started(self, engine: Engine, spec: TrialSpec, on_progress: OnProgress) -> Iterator[RemoteTrial]:
+        """Start an engine there, and one here that watches the server (`engine.LoadSource`).
+
+        Raises EngineFailed.
+        """
+        is_here = spec.probe.server_pid is not None and self.is_here
+        with (
+            self.link() as link,
+            remote_trial.started(link, engine, spec, on_progress, name=self.name, is_here=is_here) as trial,
+        ):
+            yield trial
 
     def __enter__(self) -> Self:
         """Return it as it is: a link is opened when the first is needed."""

@@ -1,0 +1,163 @@
+"""The real engine loads a server of this machine from a network namespace, and the real one here watches it.
+
+Where namespaces cannot be made, the load host is a shell of this machine: another process with three streams.
+"""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+
+import documents
+import other_hosts
+import pytest
+import real_engine
+from crumple import contract, engine
+from crumple.contract import TrialRecord, TrialSpec
+from crumple.engine import EndEarly, Engine
+from crumple.load import canary
+from crumple.load.canary import LightRequests
+from crumple.load_host import where
+from crumple.load_host.load_host import LoadHost
+from crumple.record import windows
+from crumple.record.disturbance import disturbance
+
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
+
+# Turns are further apart, and phases that nobody tells the end of last for minutes.
+OFF_MOST_NS, APART_S = 500_000_000, 1.5
+SERVER = """
+import socketserver, sys
+class Answers(socketserver.StreamRequestHandler):
+    disable_nagle_algorithm = True
+    def handle(self):
+        while self.rfile.readline():
+            while self.rfile.readline().strip():
+                pass
+            sum(range(20_000))
+            self.wfile.write(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok")
+class Server(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    request_queue_size = 100
+server = Server((sys.argv[1], 0), Answers)
+print(server.server_address[1], flush=True)
+server.serve_forever()
+"""
+
+
+@contextmanager
+def server(address: str) -> Iterator[TrialSpec]:
+    """A load of a server at this address, which is watched."""
+    command = [sys.executable, "-c", SERVER, address]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            port = int(process.stdout.readline())
+            yield documents.spec(
+                target=contract.Target(address=f"{address}:{port}", host="there"),
+                requests=(documents.request(body_bytes=2, path="/"),),
+                shape=contract.ClosedShapeSpec(connections=4, pause_ms=5.0),
+                warm_up=contract.WarmUpSpec(connections=None, pauses=True, stop=seconds(0.3)),
+                stop=seconds(1.5),
+                threads=1,
+                cores=(),
+                probe=contract.ProbeSpec(
+                    interval_ms=100, server_pid=process.pid, tasks=True, dependencies=True
+                ),
+            )
+        finally:
+            process.kill()
+
+
+def seconds(duration_s: float) -> contract.StopSpec:
+    return contract.DurationStopSpec(duration_s=duration_s)
+
+
+def number(requests: int) -> contract.StopSpec:
+    return contract.RequestsStopSpec(requests=requests, within_s=600.0)
+
+
+@pytest.fixture(params=["a namespace", "a shell"])
+def far(request: pytest.FixtureRequest) -> Iterator[tuple[Engine, TrialSpec]]:
+    """An engine whose loads come from elsewhere, and a load."""
+    with ExitStack() as stack:
+        address, words = "127.0.0.1", ["env", "A=1"]
+        if request.param == "a namespace":
+            if why := other_hosts.why_not():
+                pytest.skip(why)
+            host = stack.enter_context(other_hosts.started("loader"))
+            address = stack.enter_context(other_hosts.joined(None, host)).addresses[0]
+            words = host.words()
+        near = real_engine.loaded()
+        source = stack.enter_context(LoadHost(where.read(" ".join(words)), near.path))
+        yield replace(near, load_host=source), stack.enter_context(server(address))
+
+
+def is_of_the_load(record: TrialRecord) -> bool:
+    """Whether what was read of the server spans the time that was measured there, and not another.
+
+    Each end is some tenths of a millisecond off on a calm machine, and more where cores are lacking.
+    """
+    read = windows.server(record)
+    assert read is not None
+    return abs(read.span_ns - record.measured_ns) < OFF_MOST_NS and read.cpu_ns > 0
+
+
+def test_a_record_has_the_load_from_there_and_the_server_from_here(far: tuple[Engine, TrialSpec]) -> None:
+    load, spec = far
+    record = engine.run(load, spec, lambda _: None)
+    probes = record.probes
+    assert record.outcomes.ok and not record.outcomes.failed and is_of_the_load(record)
+    assert probes.tasks is not None and probes.tasks.at_ns and probes.dependencies is not None
+    assert probes.watch is not None and probes.watch.window is not None
+    # Both ends are on one kernel: then the engine there is not one of the others, and the machine is one.
+    assert probes.server_machine is None and probes.server_sockets is not None
+    assert disturbance(record).unread == ""
+
+
+def test_phases_that_end_by_number_are_watched_as_they_are(far: tuple[Engine, TrialSpec]) -> None:
+    load, spec = far
+    warm_up = contract.WarmUpSpec(connections=None, pauses=True, stop=number(200))
+    record = engine.run(
+        load, spec.model_copy(update={"warm_up": warm_up, "stop": number(800)}), lambda _: None
+    )
+    assert record.outcomes.ok == 800 and is_of_the_load(record)
+
+
+def test_turns_are_watched_without_what_is_between_them(far: tuple[Engine, TrialSpec]) -> None:
+    load, spec = far
+    turn = contract.TurnSpec(warm_up_s=0.1, measured_s=0.5)
+    closed = contract.ClosedShapeSpec(connections=4)
+    changes = {"turns": (turn, turn), "stop": seconds(1.0), "shape": closed, "warm_up": None}
+    with engine.started(load, spec.model_copy(update=changes), lambda _: None) as loading:
+        loading.turn()
+        time.sleep(APART_S)
+        loading.turn()
+        record = loading.record()
+    assert record.measured_ns == pytest.approx(1e9)
+    assert is_of_the_load(record)
+
+
+def test_a_load_that_is_ended_early_is_watched_until_then(far: tuple[Engine, TrialSpec]) -> None:
+    load, spec = far
+    early = EndEarly()
+
+    def end(progress: contract.ProgressLine) -> None:
+        if progress.measured.seconds > 0.8:
+            early()
+
+    lines = spec.progress.model_copy(update={"every_ms": 100})
+    long = spec.model_copy(update={"stop": seconds(600.0), "progress": lines})
+    record = engine.run(load, long, end, early)
+    assert record.measured_ns < 500e9 and is_of_the_load(record)
+
+
+def test_a_canary_loads_beside_from_there_too(far: tuple[Engine, TrialSpec]) -> None:
+    load, spec = far
+    light = LightRequests(spec.requests[0], rate_per_s=50.0)
+    record, beside = canary.beside(load, spec, light, lambda _: None)
+    assert beside is not None and beside.outcomes.ok and beside.load_host == record.load_host
+    assert beside.probes.watch is None and is_of_the_load(record)
+    assert disturbance(record, beside).unread == ""
