@@ -14,6 +14,7 @@ from typing import Any, Literal
 from crumple.contract_base import Lenient
 from crumple.drawing.terminal import shown_json
 from crumple.machine import facts
+from crumple.verdict.comparison import LOAD_HOST
 from crumple.words import circumstances
 
 Kind = Literal["load", "find", "diagnose", "versus"]
@@ -46,7 +47,9 @@ class Result(Lenient):
     command: str
     """The command that repeats it."""
     machine: dict[str, Any]
-    """Facts of the machine that it was measured on; null: could not be read."""
+    """Facts of the machine that it was measured on, the server's; null: could not be read. `load_host`: the
+    machine that the load came from, if that is another.
+    """
     lab_version: str
     """The version of the lab."""
     engine_version: str
@@ -73,9 +76,13 @@ def head(
     asked: str,
     headline: str,
     engine_version: str,
+    load_host: str | None,
     tags: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return what a result that has no name yet says of itself, as the fields of `Result`."""
+    """Return what a result that has no name yet says of itself, as the fields of `Result`.
+
+    `load_host`: the machine that the load came from; None: it is the server's.
+    """
     return {
         "kind": kind,
         "version": version,
@@ -86,7 +93,8 @@ def head(
         "asked": asked,
         "headline": headline,
         "command": command,
-        "machine": facts.read({name: facts.LASTING[name] for name in FACTS}),
+        "machine": facts.read({name: facts.LASTING[name] for name in FACTS})
+        | ({LOAD_HOST: load_host} if load_host is not None else {}),
         "lab_version": metadata.version("crumple"),
         "engine_version": engine_version,
     }

@@ -67,7 +67,9 @@ def _read(stored: StoredEntry) -> dict[str, Any]:
     datetime.fromisoformat(stored.document["began"])
     found = {
         "question": hashlib.sha256(repr(comparing.signature(stored)).encode()).hexdigest()[:DIGITS],
-        "machine": {fact: machine[fact] for fact in comparison.LASTING if fact in machine},
+        "machine": {
+            fact: machine[fact] for fact in (*comparison.LASTING, comparison.LOAD_HOST) if fact in machine
+        },
     }
     if stored.is_run:
         return found | _of_run(RunStore(stored.path), stored.name)

@@ -34,6 +34,8 @@ FAILING_MIN = 2
 # Facts of the CPU, and all facts, that change times. If one of them differs, the machine is another.
 OF_THE_CPU = ("cpu_model", "architecture", "governor", "turbo")
 LASTING = (*OF_THE_CPU, "cores", "usable_cores", "cpu_quota_cores", "kernel", "memory_bytes")
+# The fact of a machine that names the one that its load came from; without it the load came from itself.
+LOAD_HOST = "load_host"
 # What can be judged on another machine with the same CPU.
 BY_CPU = ("cpu_per_request", "cpu_user", "cpu_kernel", "database_cpu")
 ANOTHER = "the machine is another"
@@ -131,12 +133,14 @@ def _middle(values: Sequence[float]) -> float | None:
 
 
 def machine_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, str]:
-    """Return the facts in which two machines differ: name → a clause."""
-    return {
+    """Return the facts in which two machines differ, or where their loads came from: name → a clause."""
+    found = {
         fact: f"{fact.replace('_', ' ')} was {before[fact]}, is {after[fact]}"
         for fact in LASTING
         if fact in before and fact in after and before[fact] != after[fact]
     }
+    was, now = (machine.get(LOAD_HOST) or "the server's machine" for machine in (before, after))
+    return found if was == now else found | {LOAD_HOST: f"the load came from {was}, comes from {now}"}
 
 
 def _of_another(place: Place, metric: str) -> "_Tested":

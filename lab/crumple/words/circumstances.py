@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from crumple.drawing import numerals
+from crumple.verdict.comparison import LOAD_HOST
 
 # Marks of a trade and the clock in the name of a CPU, which say nothing of where it was measured.
 _UNSAID = re.compile(r"\((?:R|TM)\)| CPU\b| @ .*$", re.IGNORECASE)
@@ -33,4 +34,5 @@ def where(machine: Mapping[str, Any]) -> list[str]:
     return [
         *filter(None, [f"{has} of {model}" if has and model else has or model]),
         *([f"Linux {kernel[0]}"] if kernel else []),
+        *([f"load from {machine[LOAD_HOST]}"] if machine.get(LOAD_HOST) else []),
     ]

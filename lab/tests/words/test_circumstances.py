@@ -14,6 +14,7 @@ from crumple.words import circumstances
         ({"cpu_model": "AMD EPYC", "cores": 1, "kernel": None}, ["1 core of AMD EPYC"]),
         ({"cpu_model": None, "cores": 4, "kernel": "6.18.44"}, ["4 cores", "Linux 6.18"]),
         ({"cpu_model": "Neoverse-N1"}, ["Neoverse-N1"]),
+        ({"cores": 4, "load_host": "loader"}, ["4 cores", "load from loader"]),
         ({}, []),
     ],
 )
