@@ -44,7 +44,7 @@ def many(
     that the server may not. `quota_cores`: as much CPU time as it may use.
     """
     server, window = record.probes.server, windows.server(record)
-    engine_cores = windows.cores(record, record.probes.engine.window)
+    engine_cores = windows.engine_beside(record)
     per_s, off = _rate(record)
     others = disturbance(record, quota_cores=quota_cores)
     growing = False

@@ -208,7 +208,7 @@ def level(
         connections_limit=capacity.connections_of(record.spec.shape),
         server_cores_busy=windows.cores(record, windows.server(record)),
         engine_share=engine_limits.engine_share(record),
-        retransmitted=_retransmitted(record),
+        retransmitted=failures.again(record),
         base=base(record, BASE_ANSWERS_MIN),
         taken_share=others.taken_share,
         slowdown=others.slowdown,
@@ -385,17 +385,3 @@ def _quantile_ns(record: TrialRecord, q: float) -> float | None:
     if not histogram.printable(q, stored.count):
         return None
     return histogram.decoded(stored).quantile_ns(q)
-
-
-def _retransmitted(record: TrialRecord) -> int | None:
-    """Segments sent again by the whole machine, from the last sample before measuring to the last of all."""
-    sockets = record.probes.sockets
-    read = [
-        (at_ns, total)
-        for at_ns, total in zip(sockets.at_ns, sockets.retransmitted, strict=True)
-        if total is not None
-    ]
-    if not read:
-        return None
-    before = [total for at_ns, total in read if at_ns <= record.warm_up_ns]
-    return read[-1][1] - (before[-1] if before else read[0][1])

@@ -140,16 +140,6 @@ def _per_s(record: TrialRecord, number: int | None, span_ns: int | None) -> floa
     return None if in_phase is None else in_phase / record.measured_ns * 1e9
 
 
-def _cores_of_engines(record: TrialRecord, light: TrialRecord | None) -> float | None:
-    """Return the cores that the engine used, with the one beside it; None: the engine's were not read.
-
-    Where only the other's were not read, they count as those of other programs.
-    """
-    engine = windows.cores(record, record.probes.engine.window)
-    beside_ns = windows.cpu_ns(light, light.probes.engine.window) if light is not None else None
-    return None if engine is None else engine + (beside_ns or 0.0) / record.measured_ns
-
-
 def _unread(record: TrialRecord, others: Disturbance) -> dict[str, str]:
     """Return why what was asked for could not be read."""
     probes = record.probes
@@ -181,9 +171,11 @@ def _engine_cores(
 
     Where the server may not use all cores, the engine is on the others as far as there is room.
     """
-    engines, machine = _cores_of_engines(record, light), record.probes.machine.window
+    engines, machine = windows.engine_beside(record, light), record.probes.machine_of_server.window
     if engines is None:
         return None
+    if record.probes.server_machine is not None:
+        return min(engines, float(all_cores))
     if elsewhere is None:
         elsewhere = machine.cores - all_cores if machine is not None else 0
     return max(0.0, engines - max(0, elsewhere))
@@ -191,7 +183,7 @@ def _engine_cores(
 
 def _idle_most(record: TrialRecord) -> float | None:
     """Return how many cores of the whole machine nobody used, the hypervisor among them; None: not read."""
-    machine = record.probes.machine.window
+    machine = record.probes.machine_of_server.window
     if machine is None or not machine.cores:
         return None
     taken_ns = windows.in_phase(record, machine.busy_ns + machine.steal_ns, machine.span_ns)

@@ -11,6 +11,10 @@ its work in L − T, so undisturbed it is at most L/(L − T) times as fast. Nor
 CPU time that it used (c), that others used, that was stolen and that was idle (i): at most 1 + (O + S + i)/c
 times as fast. Nor can the server have used more than its control groups allow it. The smallest factor counts.
 
+Where the load comes from a load host, others may have taken from either machine: from the engine there, or
+from the server here. Both delay requests, so both are added up; and neither machine could do more than with
+all of its own cores.
+
 Processes that serve a dependency are not counted as others: those that listen where the server has
 connections that were used during the load, and their descendants. All that such a process does counts as done
 for the server; what it asks in turn counts as others. Only a socket's own user and root can read which
@@ -24,14 +28,16 @@ among results.
 """
 
 import math
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from crumple.contract import MachineWindow, OpenShapeSpec, OtherProgram, ProcessWindow, TrialRecord
+from crumple.contract import MachineRecord, OpenShapeSpec, OtherProgram, ProcessWindow, TrialRecord
 from crumple.contract_base import Frozen
 from crumple.machine.serving import PASS_ON
-from crumple.record import undisturbed
+from crumple.record import machine_use, undisturbed
+from crumple.record.machine_use import MachineUse, used_ns
 from crumple.record.undisturbed import Factors
-from crumple.record.windows import OFF_MAX, Window, evenly, server
+from crumple.record.windows import evenly, server
 
 # A trial does not count if it might have been twice as fast on a calm machine: more was taken from it then
 # than it had left.
@@ -50,16 +56,38 @@ SEEN_MIN = 0.1
 SERVING = "serving_cpu_ns"
 
 
+class LoadHostDisturbance(Frozen):
+    """What others took on the machine that the load came from, where the server is on another."""
+
+    name: str
+    """As the command names it."""
+    others_share: float
+    """The CPU time that other programs used there, as a share of the time of all cores (0..1)."""
+    steal_share: float
+    """The CPU time that its hypervisor took, as a share of the time of all cores (0..1)."""
+    taken_share: float
+    """The share of the window (0..1) in which the engine had no core because of others, at most."""
+    by: str = ""
+    """The one or two programs that used most of it; empty: it was more of them."""
+
+    @property
+    def who(self) -> str:
+        """Who took it, and where."""
+        return f"{_who(self.others_share, self.steal_share, self.by)} on {self.name}"
+
+
 class Disturbance(Frozen):
     """What others took from a trial over the measured window."""
 
     others_share: float | None
-    """The CPU time that other programs used, as a share of the time of all cores (0..1); None: not known.
-    Other programs are all but the engine, the canary, the server, those that serve its dependencies or may
-    serve them and could not be found, and the kernel's own threads.
+    """The CPU time that other programs used on the server's machine, as a share of the time of all cores
+    (0..1); None: not known. Other programs are all but the engine, the canary, the server, those that serve
+    its dependencies or may serve them and could not be found, and the kernel's own threads.
     """
     steal_share: float | None
-    """The CPU time that the hypervisor took, as a share of the time of all cores (0..1); None: not known."""
+    """The CPU time that the hypervisor took there, as a share of the time of all cores (0..1); None: not
+    known.
+    """
     taken_share: float = 0.0
     """The share of the window (0..1) in which the trial had no core because of others, at most."""
     slowdown: float = 1.0
@@ -72,6 +100,8 @@ class Disturbance(Frozen):
     """What is not known, and why."""
     by: str = ""
     """The one or two programs that used most of it; empty: it was more of them."""
+    load_host: LoadHostDisturbance | None = None
+    """What of it was taken where the load came from; None: from the server's machine, or it was not read."""
 
     @property
     def disturbed(self) -> bool:
@@ -109,11 +139,23 @@ class Disturbance(Frozen):
 
     @property
     def _who(self) -> str:
-        programs = f"other programs ({self.by})" if self.by else "other programs"
-        others, steal = self.others_share or 0.0, self.steal_share or 0.0
-        if steal > others:
-            return "the hypervisor"
-        return f"{programs} and the hypervisor" if steal > others / 2 else programs
+        here = _who(self.others_share or 0.0, self.steal_share or 0.0, self.by)
+        if self.load_host is None:
+            return here
+        there_share = self.load_host.taken_share
+        here_share = max(0.0, self.taken_share - there_share)
+        # A machine where less than half as much was taken as on the other one is not named.
+        if there_share > 2 * here_share:
+            return self.load_host.who
+        here = f"{here} on the server's machine"
+        return f"{here} and {self.load_host.who}" if 2 * there_share >= here_share else here
+
+
+def _who(others_share: float, steal_share: float, by: str) -> str:
+    programs = f"other programs ({by})" if by else "other programs"
+    if steal_share > others_share:
+        return "the hypervisor"
+    return f"{programs} and the hypervisor" if steal_share > others_share / 2 else programs
 
 
 def disturbance(
@@ -127,44 +169,85 @@ def disturbance(
     `database_ns`: CPU time of its database over the window, which is one of its dependencies; None: it has
     one, whose time was not read. `quota_cores`: the CPU time that control groups allow the server, in cores.
     """
-    window = record.probes.machine.window
-    if window is None or not window.cores or not window.span_ns or record.measured_ns <= 0:
-        why = "; ".join(each.why for each in record.probes.machine.unread)
+    machine = record.probes.machine_of_server
+    bare = machine_use.of(record, machine, 0.0, 0.0)
+    if bare is None:
+        why = "; ".join(each.why for each in machine.unread)
         unread = why or "the CPU time of the whole machine was not read"
         return Disturbance(others_share=None, steal_share=None, unread=unread)
-    all_ns = window.cores * record.measured_ns
-    used_ns, steal_ns = (evenly(record, each, window.span_ns) for each in (busy_ns(window), window.steal_ns))
-    steal_share = round(steal_ns / all_ns, 4)
     behind = _behind(record, database_ns)
-    ours = {
-        "the engine": _used_ns(record, record.probes.engine.window),
-        "the canary": _used_ns(canary, canary.probes.engine.window) if canary else 0,
-        "the server": _used_ns(record, server(record)),
-        "the database": behind.used_ns,
-        "what passes connections on": _passing_ns(record),
-    }
-    if unknown := [who for who, known_ns in ours.items() if known_ns is None]:
+    loading, serving = _loading(record, canary), _serving(record, behind)
+    if unknown := [who for who, known_ns in (loading | serving).items() if known_ns is None]:
         unread = f"the CPU time of {' and '.join(unknown)} was not read"
-        return Disturbance(others_share=None, steal_share=steal_share, unread=unread)
-    ours_ns = sum(known_ns or 0 for known_ns in ours.values())
-    others_ns = max(0.0, used_ns - ours_ns - _kernel_ns(record) - behind.further_ns)
-    waited_ns = _waited_ns(record, canary, behind)
-    taken_ns = min(others_ns, waited_ns) + steal_ns + _unseen_ns(record, window.span_ns)
-    idle_ns = max(0.0, all_ns - used_ns - steal_ns)
+        return Disturbance(others_share=None, steal_share=bare.share(bare.steal_ns), unread=unread)
+    is_apart = record.probes.server_machine is not None
+    loading_ns, engines_waited_ns = _sum(loading), _engines_waited_ns(record, canary)
+    ours_ns, waited_ns = _sum(serving), behind.waited_ns + _of_server_ns(record, server(record))
+    if not is_apart:
+        ours_ns, waited_ns = ours_ns + loading_ns, waited_ns + engines_waited_ns
+    here = machine_use.of(record, machine, ours_ns, waited_ns, behind.further_ns) or bare
+    there = machine_use.of(record, record.probes.machine, loading_ns, engines_waited_ns) if is_apart else None
+    machines = [here] if there is None else [here, there]
+    taken_ns = math.fsum(each.taken_ns for each in machines)
     taken_share = min(1.0, taken_ns / record.measured_ns)
-    slowed = slowdown(taken_ns, record.measured_ns, ours_ns, others_ns + steal_ns + idle_ns)
-    if used := ours["the server"]:
+    slowed = min(slowdown(taken_ns, record.measured_ns, each.ours_ns, each.further_ns) for each in machines)
+    if used := serving["the server"]:
         slowed = min(slowed, max(1.0, quota_cores * record.measured_ns / used))
-    busy_share = max(used_ns / all_ns, _busiest_share(record)) if _piles_up(record) else 0.0
+    busy_share = max(here.used_share, _busiest_share(record)) if _piles_up(record) else 0.0
+    not_there = "the CPU time of the load host was not read" if is_apart and there is None else ""
     return Disturbance(
-        others_share=round(others_ns / all_ns, 4),
-        steal_share=steal_share,
+        others_share=here.share(here.others_ns),
+        steal_share=here.share(here.steal_ns),
         taken_share=round(taken_share, 4),
         slowdown=round(min(slowed, SLOWDOWN_TOLD), 4),
         delayed_share=round(undisturbed.delayed_share(taken_share, busy_share), 4),
-        unread=behind.unread,
-        by=_most_of(record, others_ns, behind.further_ns > 0),
+        unread=behind.unread or not_there,
+        by=_most_of(machine, here.others_ns, _serving_pids(record, behind)),
+        load_host=_on_load_host(record, there) if there is not None else None,
     )
+
+
+def _loading(record: TrialRecord, canary: TrialRecord | None) -> dict[str, float | None]:
+    """Return the CPU time of what loads; None: not read."""
+    engine = {"the engine": used_ns(record, record.probes.engine.window)}
+    return engine if canary is None else engine | {"the canary": used_ns(canary, canary.probes.engine.window)}
+
+
+def _serving(record: TrialRecord, behind: "_Behind") -> dict[str, float | None]:
+    """Return the CPU time of the server, and of what is beside it on its machine; None: not read."""
+    found = {
+        "the server": used_ns(record, server(record)),
+        "the database": behind.used_ns,
+        "what passes connections on": _passing_ns(record),
+    }
+    watch = record.probes.watch
+    return found if watch is None else found | {"the engine beside it": used_ns(record, watch.window)}
+
+
+def _on_load_host(record: TrialRecord, there: MachineUse) -> LoadHostDisturbance:
+    return LoadHostDisturbance(
+        name=record.load_host or "the load host",
+        others_share=there.share(there.others_ns),
+        steal_share=there.share(there.steal_ns),
+        taken_share=round(min(1.0, there.taken_ns / record.measured_ns), 4),
+        by=_most_of(record.probes.machine, there.others_ns, ()),
+    )
+
+
+def _serving_pids(record: TrialRecord, behind: "_Behind") -> set[int]:
+    """Return the processes that pass connections on, or serve a dependency.
+
+    Where some of these were not found, also those that may.
+    """
+    passing = {program.pid for program in _passing(record)}
+    found = record.probes.dependencies
+    if found is None:
+        return passing
+    return {*passing, *found.serving_pids, *(found.unfound_pids if behind.further_ns else ())}
+
+
+def _sum(known: Mapping[str, float | None]) -> float:
+    return math.fsum(each or 0.0 for each in known.values())
 
 
 def is_beyond(factors: Factors) -> bool:
@@ -187,40 +270,35 @@ def slowdown(taken_ns: float, measured_ns: float, ours_ns: float, further_ns: fl
     return min(standing_still, using_all)
 
 
-def _most_of(record: TrialRecord, others_ns: float, is_any_unfound: bool) -> str:
+def _most_of(machine: MachineRecord, others_ns: float, serving: Collection[int]) -> str:
     """Return the other programs that used most of this time; empty: none, or more than two.
 
-    `is_any_unfound`: those are left out, too, that may serve a dependency.
+    `serving`: processes that are no others.
     """
-    found = record.probes.dependencies
-    serving = set(found.serving_pids) if found is not None else set()
-    if found is not None and is_any_unfound:
-        serving.update(found.unfound_pids)
     named: list[str] = []
     used_ns = 0
-    everybody = record.probes.machine.all_processes
+    everybody = machine.all_processes
     for program in everybody.programs if everybody is not None else ():
-        is_ours = program.pid in serving or _passes_on(record, program)
-        if not is_ours and len(named) < NAMED_MAX and used_ns < MOST * others_ns:
+        if program.pid not in serving and len(named) < NAMED_MAX and used_ns < MOST * others_ns:
             used_ns += program.cpu_ns
             named.append(f"{program.name} (pid {program.pid})")
     return " and ".join(named) if used_ns >= MOST * others_ns else ""
 
 
 def _passing_ns(record: TrialRecord) -> float:
-    """Return what programs used that pass connections on to the server's container: it is part of the way.
-
-    They are told by their names; those of other containers have little to do.
-    """
-    everybody = record.probes.machine.all_processes
+    """Return what programs used that pass connections on to the server's container: it is part of the way."""
+    everybody = record.probes.machine_of_server.all_processes
     if everybody is None or not everybody.span_ns:
         return 0.0
-    used_ns = sum(each.cpu_ns for each in everybody.programs if _passes_on(record, each))
-    return evenly(record, used_ns, everybody.span_ns)
+    return evenly(record, sum(each.cpu_ns for each in _passing(record)), everybody.span_ns)
 
 
-def _passes_on(record: TrialRecord, program: OtherProgram) -> bool:
-    return record.spec.probe.server_address is not None and program.name.startswith(PASS_ON)
+def _passing(record: TrialRecord) -> list[OtherProgram]:
+    """Return these programs, which are told by their names; those of other containers have little to do."""
+    everybody = record.probes.machine_of_server.all_processes
+    if everybody is None or record.spec.probe.server_address is None:
+        return []
+    return [program for program in everybody.programs if program.name.startswith(PASS_ON)]
 
 
 @dataclass(frozen=True)
@@ -258,28 +336,6 @@ def _behind(record: TrialRecord, database_ns: int | None) -> _Behind:
     return _Behind(used_ns, waited_ns, further_ns, unread)
 
 
-def busy_ns(window: MachineWindow) -> int:
-    """Return the CPU time that was used on all cores.
-
-    The kernel measures how long each core was idle. What it was busy with, it looks at once a tick, so that
-    short windows are inaccurate by chance.
-    """
-    cores = window.per_core
-    if len(cores.core) < window.cores:
-        return window.busy_ns
-    return max(0, window.cores * window.span_ns - sum(cores.idle_ns) - sum(cores.steal_ns))
-
-
-def _used_ns(record: TrialRecord, window: Window | None) -> float | None:
-    return evenly(record, window.cpu_ns, window.span_ns) if window is not None and window.span_ns else None
-
-
-def _unseen_ns(record: TrialRecord, span_ns: int) -> float:
-    """Return how much of the phase the readings left out, which others may have had: they came late."""
-    unseen_ns = record.measured_ns - span_ns
-    return unseen_ns if unseen_ns > OFF_MAX * record.measured_ns else 0.0
-
-
 def _piles_up(record: TrialRecord) -> bool:
     """Whether requests of the load come while earlier ones wait. If they do not, those of its canary may."""
     shape = record.spec.shape
@@ -293,24 +349,13 @@ def _busiest_share(record: TrialRecord) -> float:
     """
     tasks = record.probes.tasks
     if tasks is None or not tasks.window_ns or not tasks.threads_seen:
-        return min(1.0, (_used_ns(record, server(record)) or 0.0) / record.measured_ns)
+        return min(1.0, (used_ns(record, server(record)) or 0.0) / record.measured_ns)
     return min(1.0, max(thread.cpu_ns for thread in tasks.threads_seen) / tasks.window_ns)
 
 
-def _kernel_ns(record: TrialRecord) -> float:
-    """Return what the kernel's own threads used, if it was read, and otherwise counts as others'.
-
-    They do what programs asked for, the server among them: they write to a disk, for instance.
-    """
-    everybody = record.probes.machine.all_processes
-    if everybody is None or not everybody.span_ns:
-        return 0.0
-    return evenly(record, everybody.kernel_threads_ns, everybody.span_ns)
-
-
-def _waited_ns(record: TrialRecord, canary: TrialRecord | None, behind: _Behind) -> float:
-    """Return how long threads of the trial were ready and did not run, in all; infinite if not known."""
-    waited_ns = behind.waited_ns + _of_server_ns(record, server(record))
+def _engines_waited_ns(record: TrialRecord, canary: TrialRecord | None) -> float:
+    """Return how long the engines' threads were ready and did not run, in all; infinite if not known."""
+    waited_ns = 0.0
     for each in (record, *((canary,) if canary else ())):
         for thread in each.probes.threads:
             if thread.window is None or thread.window.run_queue_ns is None or not thread.window.span_ns:
@@ -323,9 +368,9 @@ def _of_server_ns(record: TrialRecord, window: ProcessWindow | None) -> float:
     """Return how long the server's threads were ready and did not run; infinite if not known."""
     if window is None or not window.threads_span_ns:
         return math.inf
-    used_ns = _used_ns(record, window) or 0.0
+    cpu_ns = used_ns(record, window) or 0.0
     return _by_all(
-        window.run_queue_ns, window.run_queue_cpu_ns, used_ns, record.measured_ns / window.threads_span_ns
+        window.run_queue_ns, window.run_queue_cpu_ns, cpu_ns, record.measured_ns / window.threads_span_ns
     )
 
 

@@ -30,7 +30,6 @@ UNATTENDED_SHARE_MAX = 0.20
 # One answer in 100 may have no stamp of the kernel: that leaves the median alone.
 UNSTAMPED_SHARE_MAX = 0.01
 LESS_LOAD = "lower the load, or give the engine more threads and cores"
-KEEP_OFF = "keep other programs off the engine's cores"
 # Loads shorter than 0.1 s are not judged. A load of a few requests is measured for milliseconds, and the
 # engine is busy for most of them, or waits for a core once, for a slice of the scheduler (3 to 5 ms).
 SHORTEST_JUDGED_NS = 100_000_000
@@ -62,14 +61,15 @@ def engine_share(record: TrialRecord) -> float | None:
 
 
 def _readings_ns(record: TrialRecord) -> int:
-    """CPU time of reading the speed of the server's cores, which is spent there."""
-    return record.probes.speed.cost_ns if record.probes.speed else 0
+    """CPU time of the engine for reading the speed of the server's cores, which is spent there."""
+    speed, watch = record.probes.speed, record.probes.watch
+    return speed.cost_ns if speed and watch is None else 0
 
 
 def cpu_share_on_shared_cores(record: TrialRecord) -> float | None:
     """Its CPU time over that of all cores, where it shares those of the server (0..1); None elsewhere."""
-    used, machine = windows.cores(record, record.probes.engine.window), record.probes.machine.window
-    if record.spec.cores or used is None or machine is None:
+    used, machine = windows.engine_beside(record), record.probes.machine_of_server.window
+    if record.spec.cores or record.probes.server_machine is not None or used is None or machine is None:
         return None
     return used / machine.cores if machine.cores else None
 
@@ -94,13 +94,13 @@ def starved_problem(record: TrialRecord, own: bool, taken_share: float = 0.0) ->
         waited = f"waited for a core {_percent(most)} of the time ({_limit(limit)})"
         too = f"connections for the engine {_percent(unattended)} ({_limit(UNATTENDED_SHARE_MAX)})"
         came_of_it = too if _stamped(record) else "response times hold that"
-        return f"a thread of the engine {waited}, and {came_of_it}: {KEEP_OFF}"
+        return f"a thread of the engine {waited}, and {came_of_it}: {_keep_off(record)}"
     ran, away = max(_threads(record), key=sum, default=(0.0, 0.0))
     away -= taken_share
     if own and record.spec.pacing != "spin" and ran <= ENGINE_SHARE_MAX < ran + away:
         both = f"together {_percent(ran + away)} ({_limit(ENGINE_SHARE_MAX)})"
         used = f"used its core {_percent(ran)} of the time and waited for it {_percent(away)}, {both}"
-        return f"a thread of the engine {used}: {KEEP_OFF}"
+        return f"a thread of the engine {used}: {_keep_off(record)}"
     return None
 
 
@@ -207,7 +207,7 @@ def waited_warning(record: TrialRecord) -> str | None:
         return None
     return (
         f"a thread of the engine waited for a core {_percent(most)} of the time "
-        f"({_limit(WAITED_SHARE_MAX)}): something else ran there; {KEEP_OFF}"
+        f"({_limit(WAITED_SHARE_MAX)}): something else ran there; {_keep_off(record)}"
     )
 
 
@@ -305,8 +305,13 @@ def _threads(record: TrialRecord) -> list[tuple[float, float]]:
 def _sooner(record: TrialRecord) -> str:
     most = waited_share(record)
     if most > WAITED_SHARE_MAX:
-        return f"its thread waited for a core {_percent(most)} of the time: {KEEP_OFF}"
+        return f"its thread waited for a core {_percent(most)} of the time: {_keep_off(record)}"
     return LESS_LOAD if record.spec.pacing == "spin" else f"{LESS_LOAD}, or let it spin"
+
+
+def _keep_off(record: TrialRecord) -> str:
+    on = f" on {record.load_host}" if record.load_host else ""
+    return f"keep other programs off the engine's cores{on}"
 
 
 def _percent(share: float) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from crumple import contract
-from crumple.contract import Example, Outcomes, Reason, RequestRecord, RequestSpec, TrialRecord
+from crumple.contract import Example, Outcomes, Reason, RequestRecord, RequestSpec, SocketRecord, TrialRecord
 from crumple.drawing import numerals
 from crumple.record import reasons
 from crumple.record.reasons import Words
@@ -177,12 +177,29 @@ SYN_AGAIN_NS = 1_000_000_000
 
 
 def segments(record: TrialRecord) -> int:
-    """Return how many segments this machine sent again, for any program; 0 where that could not be read."""
-    sockets = record.probes.sockets
+    """Return how many segments were sent again at both ends, for any program; 0 where that was not read."""
+    return again(record) or 0
+
+
+def ends(record: TrialRecord) -> tuple[SocketRecord, ...]:
+    """What was read of TCP where the load came from, and where the server is if that is elsewhere."""
+    probes = record.probes
+    both = (probes.sockets, probes.server_sockets)
+    return tuple(sockets for sockets in both if sockets is not None)
+
+
+def again(record: TrialRecord) -> int | None:
+    """Return how many segments were sent again at both ends; None where neither was read."""
+    read = [number for sockets in ends(record) if (number := _again(record, sockets)) is not None]
+    return sum(read) if read else None
+
+
+def _again(record: TrialRecord, sockets: SocketRecord) -> int | None:
+    """Return how many were sent again from the last sample before measuring to the last of all."""
     read = zip(sockets.at_ns, sockets.retransmitted, strict=True)
     known = [(at_ns, number) for at_ns, number in read if number is not None]
     if not known:
-        return 0
+        return None
     before = [number for at_ns, number in known if at_ns <= record.warm_up_ns] or [known[0][1]]
     return known[-1][1] - before[-1]
 
@@ -192,15 +209,15 @@ def describe_segments(record: TrialRecord) -> str:
 
     Empty, too, where there are so few that they may be of other programs, and no time of this load shows any.
     """
-    again = segments(record)
-    if again * REQUESTS_PER_RETRANSMIT <= record.scheduled:
+    number = segments(record)
+    if number * REQUESTS_PER_RETRANSMIT <= record.scheduled:
         return ""
-    if again < MAYBE_OF_OTHERS and not _waited_for_one(record):
+    if number < MAYBE_OF_OTHERS and not _waited_for_one(record):
         return ""
-    sent = "one TCP segment was" if again == 1 else f"{again:,} TCP segments were"
+    sent = "one TCP segment was" if number == 1 else f"{number:,} TCP segments were"
+    where = f"here and on {record.load_host}" if record.load_host else "on this machine"
     return (
-        f"{sent} sent again on this machine, by whichever program (limit 1 for "
-        f"{REQUESTS_PER_RETRANSMIT:,} requests)"
+        f"{sent} sent again {where}, by whichever program (limit 1 for {REQUESTS_PER_RETRANSMIT:,} requests)"
     )
 
 

@@ -97,7 +97,8 @@ def assess(
     took from it;
     `unsteady`: what still grew while it was measured. Raises NotStored where a histogram is damaged.
     """
-    both = sorted(set(record.spec.cores) & set(server_cores))
+    is_apart = record.probes.server_machine is not None
+    both = [] if is_apart else sorted(set(record.spec.cores) & set(server_cores))
     own = bool(record.spec.cores) and placement != "shared" and not both
     engine = _Engine(
         record,
@@ -263,13 +264,13 @@ def _port_limited(record: TrialRecord) -> str | None:
     ports, descriptors = record.not_sent.ports, record.not_sent.descriptors
     if ports:
         return (
-            f"no local port was left for {_requests(ports)} (limit 0): connect from more source addresses, "
-            "keep connections alive, or widen net.ipv4.ip_local_port_range"
+            f"no local port was left{_on(record)} for {_requests(ports)} (limit 0): connect from more source "
+            "addresses, keep connections alive, or widen net.ipv4.ip_local_port_range"
         )
     if descriptors:
         return (
-            f"no descriptor was left for {_requests(descriptors)} (limit 0): raise the hard limit of open "
-            "files (as root: ulimit -Hn), or use fewer connections"
+            f"no descriptor was left{_on(record)} for {_requests(descriptors)} (limit 0): raise the hard "
+            "limit of open files (as root: ulimit -Hn), or use fewer connections"
         )
     return None
 
@@ -279,8 +280,8 @@ def _memory_limited(record: TrialRecord) -> str | None:
     if not record.not_sent.memory:
         return None
     return (
-        f"the kernel had no memory for the sockets of {_requests(record.not_sent.memory)} (limit 0): "
-        "use fewer connections, or raise net.ipv4.tcp_mem and fs.epoll.max_user_watches"
+        f"the kernel{_on(record)} had no memory for the sockets of {_requests(record.not_sent.memory)} "
+        "(limit 0): use fewer connections, or raise net.ipv4.tcp_mem and fs.epoll.max_user_watches"
     )
 
 
@@ -296,7 +297,8 @@ def _forbidden(record: TrialRecord) -> str | None:
         "net.netfilter.nf_conntrack_max"
     )
     sent = _requests(record.not_sent.forbidden)
-    return f"a rule of this machine forbade the connections of {sent} (limit 0): {remedy}"
+    whose = record.load_host or "this machine"
+    return f"a rule of {whose} forbade the connections of {sent} (limit 0): {remedy}"
 
 
 def _no_route(record: TrialRecord) -> str | None:
@@ -304,7 +306,12 @@ def _no_route(record: TrialRecord) -> str | None:
     if not record.not_sent.route:
         return None
     sent = _requests(record.not_sent.route)
-    return f"this machine had no route for {sent} (limit 0): {failures.route_remedy(record)}"
+    whose = record.load_host or "this machine"
+    return f"{whose} had no route for {sent} (limit 0): {failures.route_remedy(record)}"
+
+
+def _on(record: TrialRecord) -> str:
+    return f" on {record.load_host}" if record.load_host else ""
 
 
 def _requests(number: int) -> str:

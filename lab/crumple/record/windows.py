@@ -55,6 +55,21 @@ def server(record: TrialRecord) -> ProcessWindow | None:
     return record.probes.server.window if record.probes.server is not None else None
 
 
+def engine_beside(record: TrialRecord, light: TrialRecord | None = None) -> float | None:
+    """How many cores of the server's machine crumple's engines used; None: not read.
+
+    Where the load comes from another machine, that is only the engine that reads beside the server. `light`:
+    the record of a second engine; where only that was not read, it counts as another program.
+    """
+    probes = record.probes
+    beside = 0.0 if probes.watch is None else cores(record, probes.watch.window)
+    if probes.server_machine is not None or beside is None:
+        return beside
+    engine = cores(record, probes.engine.window)
+    light_ns = cpu_ns(light, light.probes.engine.window) if light is not None else None
+    return None if engine is None else engine + beside + (light_ns or 0.0) / record.measured_ns
+
+
 def why(record: TrialRecord, probe: ProcessRecord | None) -> str:
     """Say why the CPU time in the measured phase is not known of a process tree; empty: it is known."""
     if probe is None or cpu_ns(record, probe.window) is not None:

@@ -14,7 +14,8 @@ from command_line import Call
 from crumple import contract, engine
 from crumple.diagnose import observe
 from crumple.machine import process_tree
-from crumple.record.disturbance import Disturbance, busy_ns, disturbance
+from crumple.record.disturbance import Disturbance, disturbance
+from crumple.record.machine_use import busy_ns
 from diagnosing import call, short
 from started_servers import ROOT, started
 

@@ -201,6 +201,10 @@ def test_retransmitted_segments_are_reported_once() -> None:
     assert said.startswith("100 connects took 1 s or more") and said.count("SYN") == 1
     again = "; 312 TCP segments were sent again on this machine, by whichever program (limit 1 for"
     assert again in said
+    both = {"server_sockets": documents.sockets((100,) * 5 + (101,))}
+    far = {"probes": record.probes.model_copy(update=both), "load_host": "loader"}
+    apart = failures.describe_segments(record.model_copy(update=far))
+    assert apart.startswith("313 TCP segments were sent again here and on loader, by whichever program")
     quick = record.model_copy(update={"histograms": synthetic_load.closed().record.histograms})
     judged = Validity("valid", (), (failures.sent_again_sentence(quick),))
     (said,) = say.warnings(synthetic_load.load(quick, judged))

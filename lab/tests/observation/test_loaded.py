@@ -41,6 +41,20 @@ def test_the_engine_shares_the_servers_cores_if_it_may_use_no_others() -> None:
     assert loaded.from_record(of_probes(machine=machine), 2).engine_cores == 0.0
 
 
+def test_an_engine_on_another_machine_uses_none_of_the_servers_cores() -> None:
+    # The engine used half a core there, and what watches the server a tenth of one here.
+    here, there = documents.machine(1_200_000_000), documents.machine(4_000_000_000)
+    probes = of_probes(machine=there, server_machine=here, watch=documents.probe(0.1))
+    found = loaded.from_record(probes, 2)
+    assert (found.engine_cores, found.idle_most) == (pytest.approx(0.1), pytest.approx(1.4))
+
+
+def test_an_engine_in_another_namespace_shares_the_servers_cores() -> None:
+    one = of_probes(machine=documents.machine(0), watch=documents.probe(0.1))
+    one = one.model_copy(update={"load_host": "ip netns exec a"})
+    assert loaded.from_record(one, 2, elsewhere=0).engine_cores == pytest.approx(0.6)
+
+
 def test_no_more_cores_are_idle_than_the_whole_machine_had() -> None:
     machine = documents.machine(3_000_000_000, 600_000_000)
     assert loaded.from_record(of_probes(machine=machine), 2).idle_most == pytest.approx(0.2)

@@ -412,3 +412,79 @@ def test_a_disturbance_is_stored(used_s: float) -> None:
     stored = documents.stored(disturbance=found)
     again = type(stored).model_validate_json(stored.model_dump_json(by_alias=True))
     assert again.disturbance == found and isinstance(again.disturbance, Disturbance)
+
+
+def elsewhere(
+    here_s: float,
+    there_s: float,
+    *,
+    server_waited_s: float = 5.0,
+    engine_waited_s: float = 5.0,
+    **changes: Any,
+) -> contract.TrialRecord:
+    """Return a record whose load came from another machine.
+
+    `here_s`, `there_s`: what all used on the server's machine, and on the one that the load came from;
+    `server_waited_s`, `engine_waited_s`: how long their threads had no core.
+    """
+    made = {
+        "machine": documents.machine(round(there_s * SECOND), 0, CORES),
+        "server_machine": documents.machine(round(here_s * SECOND), 0, CORES),
+        "watch": documents.probe(0.1),
+        "dependencies": None,
+        **changes,
+    }
+    plain = record(0.0, waited_s=server_waited_s, **made)
+    first = plain.probes.threads[0].model_copy(update={"window": thread(engine_waited_s)})
+    probes = plain.probes.model_copy(update={"threads": (first,)})
+    return plain.model_copy(update={"probes": probes, "load_host": "loader"})
+
+
+def test_what_others_used_is_told_for_each_machine_by_what_the_trial_used_there() -> None:
+    # The server used 1.8 s and the engine that watches it 0.2 s here; the engine 1 s there.
+    found = disturbance.disturbance(elsewhere(2.4, 2.2))
+    assert found.load_host is not None
+    assert found.others_share == pytest.approx(0.4 / 4)
+    assert found.load_host.others_share == pytest.approx(1.2 / 4)
+    assert taken_s(found) == pytest.approx(1.6)
+    assert found.load_host.taken_share == pytest.approx(0.6)
+    assert disturbance.disturbance(elsewhere(2.0, 1.0)).taken_share == 0.0
+
+
+def test_what_others_used_harms_only_the_program_that_waited_on_that_machine() -> None:
+    calm = disturbance.disturbance(elsewhere(2.4, 2.2, server_waited_s=0.0, engine_waited_s=0.3))
+    assert taken_s(calm) == pytest.approx(0.3)
+    calm = disturbance.disturbance(elsewhere(2.4, 2.2, server_waited_s=0.1, engine_waited_s=0.0))
+    assert taken_s(calm) == pytest.approx(0.1)
+
+
+def test_no_machine_can_have_given_more_than_all_its_cores() -> None:
+    # By the load host, of which the engine used a quarter, it may have been four times as fast; by the
+    # server's machine, of which it used half, twice.
+    found = disturbance.disturbance(elsewhere(4.0, 1.0))
+    assert found.slowdown == pytest.approx(2.0)
+
+
+def test_who_took_it_is_named_with_the_machine() -> None:
+    def why(here_s: float, there_s: float) -> str:
+        return disturbance.disturbance(elsewhere(here_s, there_s)).why
+
+    assert why(2.0, 1.6).startswith("other programs on loader took")
+    assert why(2.6, 1.0).startswith("other programs on the server's machine took")
+    both = why(2.6, 1.6)
+    assert both.startswith("other programs on the server's machine and other programs on loader took")
+    assert "server" not in why(2.2, 1.5) and "loader" not in why(2.5, 1.2)
+
+
+def test_a_load_host_whose_cpu_time_was_not_read_is_said() -> None:
+    unread = documents.machine(0, 0, CORES).model_copy(update={"window": None})
+    found = disturbance.disturbance(elsewhere(2.4, 0.0, machine=unread))
+    assert found.load_host is None and found.unread == "the CPU time of the load host was not read"
+    assert found.others_share == pytest.approx(0.4 / 4)
+
+
+def test_of_one_kernel_both_engines_and_the_server_are_no_others() -> None:
+    made = elsewhere(0.0, 3.4, server_machine=None)
+    found = disturbance.disturbance(made)
+    assert found.load_host is None
+    assert found.others_share == pytest.approx((3.4 - OURS_S - 0.2) / 4)

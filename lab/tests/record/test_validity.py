@@ -88,6 +88,28 @@ def test_a_server_that_may_use_the_engines_core_is_a_warning() -> None:
     assert validity.assess(waited, server_cores=(0, 1)).word == "valid"
 
 
+def test_cores_of_two_machines_are_two_also_with_one_number() -> None:
+    apart = probed(server_machine=documents.record().probes.machine)
+    assert validity.assess(apart, placement=None, server_cores=(0, 1)) == FINE
+
+
+@pytest.mark.parametrize(
+    ("lacking", "said"),
+    [
+        ("ports", "no local port was left on loader for 5 requests"),
+        ("descriptors", "no descriptor was left on loader for 5 requests"),
+        ("memory", "the kernel on loader had no memory"),
+        ("forbidden", "a rule of loader forbade"),
+        ("route", "loader had no route"),
+    ],
+)
+def test_a_load_host_is_named_whose_limit_it_is(lacking: str, said: str) -> None:
+    plain = documents.record(load_host="loader")
+    ends = plain.outcomes.model_copy(update={"ok": plain.outcomes.ok - 5, "not_sent": 5})
+    lacks = plain.model_copy(update={"outcomes": ends, "not_sent": documents.not_sent(**{lacking: 5})})
+    assert any(said in problem for problem in validity.assess(lacks).problems)
+
+
 def test_littles_law_is_checked() -> None:
     times = documents.record().histograms.response_time.model_copy(update={"mean_ns": 9e6})
     histograms = documents.record().histograms.model_copy(update={"response_time": times})

@@ -159,7 +159,7 @@ def _at_load(start: StartView, experiment: Experiment) -> AtLoad | None:
 def _database_cores(start: StartView) -> float:
     """Return how many cores its database used: what neither engine, canary, server nor others did."""
     trial, record = start.trial, start.trial.record
-    machine = record.probes.machine.window if record is not None else None
+    machine = record.probes.machine_of_server.window if record is not None else None
     found = trial.disturbance
     if record is None or machine is None or found is None or found.others_share is None:
         return 0.0
