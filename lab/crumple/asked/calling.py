@@ -6,6 +6,7 @@ command. A password goes into its environment, never among its arguments.
 
 import contextlib
 import http.client
+import ipaddress
 import json
 import os
 import selectors
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from crumple import engine, project
 from crumple.asked.found import NotAnswered
+from crumple.machine import network_namespaces
 
 # How long a source has to answer, in seconds; one that takes longer is given up.
 LIMIT_S = 3.0
@@ -49,6 +51,18 @@ def program(name: str, beside: Path | None = None) -> str | None:
     if beside is not None and (found := shutil.which(name, path=str(beside.parent))):
         return found
     return shutil.which(name)
+
+
+def unreached(pid: int, address: str) -> str:
+    """Return why what a process asks at an address cannot be asked from here; empty: it can.
+
+    On loopback, or at a path, another program than the one that it asks may listen here.
+    """
+    host = address.rpartition(":")[0].strip("[]")
+    is_inside = address.startswith("unix:") or ipaddress.ip_address(host).is_loopback
+    if is_inside and not network_namespaces.is_own(pid):
+        return f"{address} is reached only within the container of process {pid}"
+    return ""
 
 
 def mapped_files(pid: int) -> str:

@@ -52,6 +52,8 @@ def applies(server: AskedServer) -> tuple[str, int] | str:
         return ""
     if find_spec("pymysql") is None:
         return "pymysql is not installed: pip install pymysql"
+    if why := calling.unreached(server.pids[0], peer.address):
+        return why
     place = found.place_of(peer.address)
     return (place, 0) if isinstance(place, str) else place
 

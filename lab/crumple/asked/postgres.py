@@ -28,6 +28,8 @@ def applies(server: AskedServer) -> tuple[str, str] | str:
         return ""
     if calling.program("psql") is None:
         return "psql is not installed: install PostgreSQL's client"
+    if why := calling.unreached(server.pids[0], peer.address):
+        return why
     place = found.place_of(peer.address)
     if isinstance(place, str):
         path = PurePath(place)

@@ -11,13 +11,14 @@ from pathlib import Path
 
 from crumple.asked import calling, goroutines
 from crumple.asked.found import AskedServer, NotAnswered
-from crumple.machine import network_namespaces, runtimes, tcp_tables
+from crumple.machine import arrivals, network_namespaces, runtimes, serving, tcp_tables
 
 NAME = "pprof"
 read = goroutines.read
 _GOROUTINES = "/debug/pprof/goroutine?debug=1"
 # The most ports of a server that are asked whether they serve pprof.
 PORTS_MOST = 4
+_LOOPBACK = ipaddress.ip_address("127.0.0.1")
 Addresses = tuple[tuple[str, int], ...]
 
 
@@ -49,15 +50,17 @@ def call(addresses: Addresses, deadline: float) -> str:
 
 
 def _heard(pid: int) -> Iterator[tuple[str, int]]:
-    """Yield where a process can be asked from here: in another namespace not on loopback."""
-    is_here = network_namespaces.is_own(pid)
-    loopback = ipaddress.ip_address("127.0.0.1")
+    """Yield where a process can be asked from here."""
+    number = network_namespaces.number(pid)
     for host, port in tcp_tables.heard_at(_sockets(pid), pid):
-        if not host.is_unspecified:
-            reached = [host]
-        else:
-            reached = [loopback] if is_here else network_namespaces.addresses_of(pid)
-        yield from ((str(each), port) for each in reached[:1] if is_here or not each.is_loopback)
+        if network_namespaces.is_own(pid) or number is None:
+            yield str(_LOOPBACK if host.is_unspecified else host), port
+            continue
+        # Elsewhere another machine may have the address: it is asked only if a connection arrives.
+        reached = network_namespaces.addresses_of(pid) if host.is_unspecified else [host]
+        for each in reached[:1]:
+            if not each.is_loopback and arrivals.of(each, port, {number: (pid,)}, serving.WITHIN_S):
+                yield str(each), port
 
 
 def _named(host: str, port: int) -> str:
