@@ -17,6 +17,7 @@ use crate::probe::own_cpu_ns;
 use crate::process_tree::Pid;
 use crate::random;
 use crate::record::{DependencyRecord, Unread};
+use crate::socket::Address;
 use crate::spool::Spool;
 use crate::wakes::{Wakes, Woken};
 
@@ -50,8 +51,9 @@ pub struct DependencyWatch {
 impl DependencyWatch {
     /// `root`: that of the server's process tree.
     pub fn open(plan: &Plan, root: Pid) -> Self {
+        let server = plan.server_address.map_or_else(|| plan.address.clone(), Address::Tcp);
         Self {
-            dependencies: Dependencies::open(root, &plan.address),
+            dependencies: Dependencies::open(root, &server),
             gaps: Gaps::new(random::seeded(plan.seed, WHEN_PURPOSE), REST),
             rows: Spool::open(),
             is_stable: false,

@@ -21,7 +21,7 @@ use crate::probe::namespace::Namespace;
 use crate::probe::processes::Processes;
 use crate::probe::rests::Rests;
 use crate::probe::sample::{Cumulative, Sample};
-use crate::probe::sockets::Sockets;
+use crate::probe::sockets::{SocketFiles, Sockets};
 use crate::probe::threads::Threads;
 use crate::probe::tree_read::{DEAR, TreeRead};
 use crate::probe::{Pace, everybody, own_cpu_ns};
@@ -37,7 +37,8 @@ pub struct Watches {
     engine: Watch,
     server: Option<Watch>,
     threads: Threads,
-    sockets: Sockets,
+    /// Those of this network namespace, and those of the server's, if that is another.
+    sockets: Vec<Sockets>,
     machine: Machine,
     ends: Ends,
     /// All processes as they were before there was load, if it is asked what their threads use.
@@ -80,7 +81,7 @@ impl Watches {
             server: server.map(|root| Watch::new(root, memory.clone())),
             readers,
             threads: Threads::new(threads),
-            sockets: Sockets::new(Namespace::OWN),
+            sockets: namespaces(server).map(Sockets::new).collect(),
             machine: Machine::new(),
             ends: Ends::default(),
             before: before.map(Arc::new),
@@ -145,7 +146,7 @@ impl Watches {
         self.machine.open();
         let mut trees = self.trees();
         self.threads.open();
-        self.sockets.keep(self.sockets.files.read(), now_ns, course.at_ns(now_ns));
+        self.read_sockets(now_ns, course);
         let (mut rests, reads_memory) = (self.rests(course), self.reads_memory);
         self.opening = Some(self.readers.reader.give(move || {
             let began_cpu_ns = own_cpu_ns();
@@ -166,7 +167,7 @@ impl Watches {
         self.is_open = false;
         self.watches().for_each(|watch| watch.cumulative.resume());
         self.threads.resume();
-        self.sockets.resume();
+        self.sockets.iter_mut().for_each(Sockets::resume);
     }
 
     fn close_measured(&mut self, course: &Course) {
@@ -174,7 +175,7 @@ impl Watches {
         let mut trees = self.trees();
         self.threads.close();
         let ends_at_ns = course.ends_at_ns();
-        self.sockets.keep(self.sockets.files.read(), ends_at_ns, course.at_ns(ends_at_ns));
+        self.read_sockets(ends_at_ns, course);
         if let Some(opened) = self.opening.as_ref().and_then(Job::wait) {
             self.keep_opening(opened, course);
         }
@@ -203,12 +204,23 @@ impl Watches {
         self.watches().map(|watch| TreeRead::row(&watch.probe.known())).collect()
     }
 
+    fn read_sockets(&mut self, now_ns: u64, course: &Course) {
+        for sockets in &mut self.sockets {
+            let read = sockets.files.read();
+            sockets.keep(read, now_ns, course.at_ns(now_ns));
+        }
+    }
+
+    fn socket_files(&self) -> Vec<Arc<SocketFiles>> {
+        self.sockets.iter().map(|sockets| Arc::clone(&sockets.files)).collect()
+    }
+
     fn asked(&mut self, due_ns: u64, now_ns: u64) -> Asked {
         Asked {
             due_ns,
             trees: self.watches().map(|watch| watch.asked()).collect(),
             threads: Arc::clone(&self.threads.files),
-            sockets: self.sockets.are_due(now_ns).then(|| Arc::clone(&self.sockets.files)),
+            sockets: self.sockets[0].are_due(now_ns).then(|| self.socket_files()),
             pace: self.pace,
         }
     }
@@ -223,7 +235,9 @@ impl Watches {
         }
         self.threads.keep(row.threads, course.at_ns(row.at_ns));
         if let Some(sockets) = row.sockets {
-            self.sockets.keep(sockets, row.at_ns, course.at_ns(row.at_ns));
+            for (kept, read) in self.sockets.iter_mut().zip(sockets) {
+                kept.keep(read, row.at_ns, course.at_ns(row.at_ns));
+            }
         }
     }
 
@@ -249,13 +263,14 @@ impl Watches {
     pub fn record(self) -> Probes {
         let all_processes =
             everybody::used(&self.ends, self.server.as_ref().map(|server| server.probe.root()));
+        let mut sockets = self.sockets.into_iter().map(Sockets::record);
         Probes {
             engine: self.engine.record(self.interval_ns),
             server: self.server.map(|server| server.record(self.interval_ns)),
             threads: self.threads.records(self.interval_ns),
-            sockets: self.sockets.record(),
+            sockets: sockets.next().unwrap_or_default(),
             machine: MachineRecord { all_processes, ..self.machine.record() },
-            server_sockets: None,
+            server_sockets: sockets.next(),
             server_machine: None,
             watch: None,
             stages: None,
@@ -268,6 +283,12 @@ impl Watches {
     fn watches(&mut self) -> impl Iterator<Item = &mut Watch> {
         std::iter::once(&mut self.engine).chain(self.server.as_mut())
     }
+}
+
+/// The network namespace of this process, and that of the server, if that is another.
+fn namespaces(server: Option<Pid>) -> impl Iterator<Item = Namespace> {
+    let there = Some(Namespace::of(server)).filter(|there| !there.is_own());
+    [Namespace::OWN].into_iter().chain(there)
 }
 
 /// Reads all processes of the machine. `before`: the reading before, if it is asked what their threads use. `apart`: the

@@ -216,4 +216,10 @@ fn a_server_in_another_network_namespace_is_read_there() {
     spec["probe"]["server_address"] = Value::Null;
     spec["probe"]["server_pid"] = json!(elsewhere.process.id());
     most_at("inside", &spec);
+    let sockets = run(&spec)["probes"]["server_sockets"].clone();
+    // One listener, and the ends of the load.
+    assert!(
+        sockets["in_use"].as_array().unwrap().iter().any(|number| number.as_u64() > Some(1)),
+        "{sockets}"
+    );
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::held_sockets::{Held, Holder, held_by, holders};
 use super::interactive::{self, Place};
 use super::missed::missed;
+use super::namespace::Namespace;
 use super::netlink::Netlink;
 use super::opened_tcp::OpenedTcp;
 use super::opened_unix::OpenedUnix;
@@ -91,7 +92,7 @@ pub struct All {
 }
 
 impl Dependencies {
-    /// `server`: where the load goes to.
+    /// They are those in its network namespace. `server`: where the load comes to there.
     ///
     /// # Errors
     /// Why the connections of the tree cannot be read.
@@ -100,12 +101,13 @@ impl Dependencies {
             Address::Tcp(address) => Some(reached_at(*address)),
             Address::Unix(_) => None,
         };
+        let namespace = Namespace::of(Some(root));
         let mut dependencies = Self {
             root,
-            netlink: Netlink::open().map_err(|error| not_here(&error))?,
-            tcp: OpenedTcp::open(server).map_err(|error| not_here(&error))?,
+            netlink: namespace.within(Netlink::open).map_err(|error| not_here(&error))?,
+            tcp: OpenedTcp::open(namespace, server).map_err(|error| not_here(&error))?,
             unix: OpenedUnix::default(),
-            udp: Datagrams::open(),
+            udp: Datagrams::open(namespace),
             no_unix: None,
             peers: Peers::default(),
             refused_max: 0,
@@ -285,9 +287,6 @@ fn not_here(error: &io::Error) -> String {
 fn why_none(root: Pid, held: &Held) -> String {
     if held.refused > 0 {
         return format!("process {root} belongs to another user: run as that user");
-    }
-    if held.elsewhere > 0 {
-        return format!("process {root} is in another network namespace: run there");
     }
     format!("process {root} is not there, or hidden from this user")
 }

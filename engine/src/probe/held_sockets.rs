@@ -17,7 +17,7 @@ pub struct Held {
     pub read: Vec<Pid>,
     /// Processes whose sockets this process may not read.
     pub refused: u64,
-    /// Processes whose sockets are in another network namespace.
+    /// Processes whose sockets are in another network namespace than those of the root.
     pub elsewhere: u64,
 }
 
@@ -31,11 +31,11 @@ pub struct Holder {
 impl Held {
     pub fn by_tree(root: Pid) -> Self {
         let mut held = Self::default();
-        let own = namespace_of("self");
+        let own = namespace_of(root);
         for pid in with_descendants_of(&[root]) {
             match sockets_of(pid) {
                 // Whose sockets may be read, its namespace may be, too.
-                Ok(_) if namespace_of(&pid.to_string()).is_some_and(|other| Some(other) != own) => {
+                Ok(_) if namespace_of(pid) != own => {
                     held.elsewhere += 1;
                 }
                 Ok(sockets) => {
@@ -114,9 +114,8 @@ fn inode(link: &str) -> Option<u32> {
     link.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
 }
 
-/// `process`: an id, or `self`.
-fn namespace_of(process: &str) -> Option<PathBuf> {
-    fs::read_link(format!("/proc/{process}/ns/net")).ok()
+fn namespace_of(pid: Pid) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/ns/net")).ok()
 }
 
 #[cfg(test)]

@@ -10,10 +10,12 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr};
 
+use super::namespace::Namespace;
+
 /// An end by its own address and that of its peer.
 pub type Place = (SocketAddr, SocketAddr);
 
-const TABLES: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
+const TABLES: [&str; 2] = ["tcp", "tcp6"];
 /// After how many replies an end becomes interactive. The file is there from Linux 6.7 on.
 const REPLIES: &str = "/proc/sys/net/ipv4/tcp_pingpong_thresh";
 const RELEASE: &str = "/proc/sys/kernel/osrelease";
@@ -45,7 +47,7 @@ fn is_from_first_reply(release: &str) -> bool {
 ///
 /// # Errors
 /// If the tables cannot be read.
-pub fn interactive(wanted: &[Place]) -> io::Result<HashMap<Place, bool>> {
+pub fn interactive(namespace: Namespace, wanted: &[Place]) -> io::Result<HashMap<Place, bool>> {
     let mut found = HashMap::new();
     for (table, is_six) in TABLES.into_iter().zip([false, true]) {
         // A connection by IPv4 is in the second table if its socket is one of IPv6.
@@ -53,7 +55,7 @@ pub fn interactive(wanted: &[Place]) -> io::Result<HashMap<Place, bool>> {
         let keys: HashMap<Vec<u8>, Place> =
             missing.filter_map(|&place| Some((key(place, is_six)?, place))).collect();
         if !keys.is_empty() {
-            read_lines(File::open(table)?, |line| found.extend(told(line, &keys)))?;
+            read_lines(File::open(namespace.table(table))?, |line| found.extend(told(line, &keys)))?;
         }
     }
     Ok(found)
@@ -153,7 +155,7 @@ mod tests {
             let here = (near.local_addr().unwrap(), near.peer_addr().unwrap());
             let there = (here.1, here.0);
             let nobody = (here.0, here.0);
-            let found = interactive(&[here, there, nobody]).unwrap();
+            let found = interactive(Namespace::OWN, &[here, there, nobody]).unwrap();
             assert_eq!(found, HashMap::from([(here, false), (there, true)]), "{address}");
         }
     }

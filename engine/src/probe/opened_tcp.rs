@@ -13,6 +13,7 @@ use super::diag::Diag;
 use super::exchange::{Last, Look, State, state};
 use super::interactive::Place;
 use super::load_filter::without_load_on;
+use super::namespace::Namespace;
 use super::netlink::Netlink;
 use super::peers::{Peer, Peers};
 use super::settling::{Tie, ask_who_replied, settle};
@@ -24,6 +25,7 @@ const LOOKED_UP_MOST: usize = 128;
 
 pub struct OpenedTcp {
     diag: Diag,
+    namespace: Namespace,
     filter: Vec<u8>,
     /// The tree's connections, by inode.
     known: BTreeMap<u32, Known>,
@@ -58,10 +60,11 @@ impl OpenedTcp {
     /// `server`: where the load goes to, if that is an address of TCP.
     ///
     /// # Errors
-    /// If the kernel does not show TCP sockets.
-    pub fn open(server: Option<SocketAddr>) -> io::Result<Self> {
+    /// If the kernel does not show TCP sockets, or the namespace may not be entered.
+    pub fn open(namespace: Namespace, server: Option<SocketAddr>) -> io::Result<Self> {
         Ok(Self {
-            diag: Diag::open()?,
+            diag: Diag::open_in(namespace)?,
+            namespace,
             filter: server.map(without_load_on).unwrap_or_default(),
             known: BTreeMap::new(),
             others: BTreeSet::new(),
@@ -271,7 +274,7 @@ impl OpenedTcp {
         settle(&mut self.diag, &mut ties, ends)?;
         if is_close {
             let began_ns = own_cpu_ns();
-            ask_who_replied(&mut self.diag, &mut ties)?;
+            ask_who_replied(&mut self.diag, self.namespace, &mut ties)?;
             self.close_ns += own_cpu_ns() - began_ns;
         }
         for (place, tie) in places.into_iter().zip(ties) {

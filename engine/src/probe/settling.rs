@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::diag::Diag;
 use super::exchange::{Last, Look, last_by_other_end, last_by_replies};
 use super::interactive::{Place, interactive};
+use super::namespace::Namespace;
 use super::tcp_end::End;
 
 /// Time between looks at the same connection.
@@ -71,14 +72,14 @@ fn watch(diag: &mut Diag, ties: &mut [Tie]) -> io::Result<()> {
 ///
 /// # Errors
 /// If the kernel refuses a look-up.
-pub fn ask_who_replied(diag: &mut Diag, ties: &mut [Tie]) -> io::Result<()> {
+pub fn ask_who_replied(diag: &mut Diag, namespace: Namespace, ties: &mut [Tie]) -> io::Result<()> {
     let mut open: Vec<&mut Tie> = ties.iter_mut().filter(|tie| tie.is_open() && tie.is_quiet_there).collect();
     if open.is_empty() {
         return Ok(());
     }
     let wanted: Vec<Place> =
         open.iter().flat_map(|tie| [(tie.local, tie.peer), (tie.peer, tie.local)]).collect();
-    let told = interactive(&wanted)?;
+    let told = interactive(namespace, &wanted)?;
     for tie in &mut open {
         // It is of the first look if nothing has happened since.
         let (here, there) = (told.get(&(tie.local, tie.peer)), told.get(&(tie.peer, tie.local)));

@@ -6,10 +6,11 @@ use std::fs;
 use std::ops::RangeInclusive;
 
 use super::held_sockets::held_by;
+use super::namespace::Namespace;
 use crate::clock::now_ns;
 use crate::process_tree::{Pid, with_descendants_of};
 
-const TABLES: [&str; 2] = ["/proc/self/net/udp", "/proc/self/net/udp6"];
+const TABLES: [&str; 2] = ["udp", "udp6"];
 /// Ports that the kernel gives to a socket that did not choose one.
 const GIVEN: &str = "/proc/sys/net/ipv4/ip_local_port_range";
 const GIVEN_USUALLY: RangeInclusive<u16> = 32_768..=60_999;
@@ -18,6 +19,7 @@ const REST: u64 = 400;
 
 /// Looks for a socket by which a tree may ask somebody, until one is found.
 pub struct Datagrams {
+    namespace: Namespace,
     given: RangeInclusive<u16>,
     /// Sockets of others, as none of the tree held them.
     known: HashSet<u32>,
@@ -34,9 +36,9 @@ pub struct Datagram {
 }
 
 impl Datagrams {
-    pub fn open() -> Self {
+    pub fn open(namespace: Namespace) -> Self {
         let given = fs::read_to_string(GIVEN).ok().and_then(|text| range(&text)).unwrap_or(GIVEN_USUALLY);
-        Self { given, known: HashSet::new(), is_found: false, due_ns: 0 }
+        Self { namespace, given, known: HashSet::new(), is_found: false, due_ns: 0 }
     }
 
     /// Looks at the sockets that are new, unless a look was taken just now. `members`: the processes of the tree.
@@ -45,7 +47,8 @@ impl Datagrams {
         if self.is_found || began_ns < self.due_ns {
             return;
         }
-        let text: String = TABLES.iter().filter_map(|table| fs::read_to_string(table).ok()).collect();
+        let text: String =
+            TABLES.iter().filter_map(|table| fs::read_to_string(self.namespace.table(table)).ok()).collect();
         let asking = text.lines().filter_map(Datagram::of).filter(|socket| socket.asks(&self.given));
         let there: HashSet<u32> = asking.map(|socket| socket.inode).collect();
         if !there.is_subset(&self.known) {
@@ -111,10 +114,10 @@ mod tests {
         let asked = UdpSocket::bind("127.0.0.1:0").unwrap();
         let asking = UdpSocket::bind("127.0.0.1:0").unwrap();
         asking.connect(asked.local_addr().unwrap()).unwrap();
-        let mut datagrams = Datagrams::open();
+        let mut datagrams = Datagrams::open(Namespace::OWN);
         datagrams.look(&[]);
         assert_eq!(datagrams.found(), None);
-        let mut datagrams = Datagrams::open();
+        let mut datagrams = Datagrams::open(Namespace::OWN);
         datagrams.look(&[std::process::id() as Pid]);
         assert!(datagrams.found().unwrap().contains("UDP"));
     }

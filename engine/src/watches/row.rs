@@ -15,8 +15,8 @@ pub struct Asked {
     pub due_ns: u64,
     pub trees: Vec<AskedTree>,
     pub threads: Arc<ThreadFiles>,
-    /// `None`: sockets are not due.
-    pub sockets: Option<Arc<SocketFiles>>,
+    /// Those of each network namespace; `None`: sockets are not due.
+    pub sockets: Option<Vec<Arc<SocketFiles>>>,
     pub pace: Pace,
 }
 
@@ -36,7 +36,7 @@ pub struct Row {
     /// In the order in which they were asked for, each with `read_ns` as of now.
     pub trees: Vec<(TreeRead, [u64; DEAR.len()])>,
     pub threads: Vec<threads::Reading>,
-    pub sockets: Option<sockets::Reading>,
+    pub sockets: Option<Vec<sockets::Reading>>,
     pub pace: Pace,
 }
 
@@ -46,7 +46,7 @@ impl Asked {
         let (at_ns, began_cpu_ns) = (now_ns(), own_cpu_ns());
         let mut read: Vec<TreeRead> = self.trees.iter().map(|tree| TreeRead::row(&tree.known)).collect();
         let threads = self.threads.read();
-        let sockets = self.sockets.as_ref().map(|files| files.read());
+        let sockets = self.sockets.as_ref().map(|all| all.iter().map(|files| files.read()).collect());
         let row_cost_ns = own_cpu_ns() - began_cpu_ns;
         self.read_more(&mut read);
         // Account for the row only now: otherwise the pace would allow no other readings while rows are expensive.
