@@ -83,6 +83,7 @@ class BudgetData(Lenient):
     late_ns: float
     cost_ns: float
     cost_cores: float
+    from_server_end: bool = False
     inside_untold: tuple[Unexplained, ...]
     inside_not_divided: str | None
 

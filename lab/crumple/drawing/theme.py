@@ -33,6 +33,7 @@ PARTS = {
     "dependency": "#410d1f",
     "otherwise": "#4488ee",
     "returning": "#0536dd",
+    "network": "#665566",
     "unknown": "#665566",
 }
 _FAMILY_OF = {"node.js": "javascript", "node": "javascript", "typescript": "javascript", "c#": "csharp"}
@@ -72,8 +73,9 @@ def style_rules() -> str:
 
 def _parts() -> dict[str, str]:
     """The colours of parts by their variables in the style sheet; parts of one colour have one."""
-    return {f"part-{name.replace('_', '-')}": colour for name, colour in PARTS.items() if name not in _CPU}
+    return {f"part-{name.replace('_', '-')}": colour for name, colour in PARTS.items() if name not in _ALIKE}
 
 
-# These never stand beside *inside*, of which they are a piece, and have its colour.
-_CPU = ("user", "cpu")
+# User and CPU time never stand beside *inside*, of which they are a piece, and have its colour. Nor does what
+# is on the network stand beside what is not told apart: each is in budgets that were read in one way.
+_ALIKE = ("user", "cpu", "network")

@@ -209,14 +209,17 @@ def _stage(record: TrialRecord, stages: StageRecord) -> tuple[Stage | None, floa
         found = zip(flow.column(of, rows), told, in_flight, strict=True)
         return fmean([there / each * all_ for there, each, all_ in found])
 
+    # Of a connection that is not told apart it is not known whether it has a request, which is inside then.
+    perhaps = number(stages.not_told_apart) / 2 if stages.not_told_apart else 0.0
+
     return (
         Stage(
             not_accepted=number(stages.not_accepted),
             unread=number(stages.unread),
-            inside=number(stages.inside),
+            inside=number(stages.inside) + perhaps,
             other=number(stages.unsent) + number(stages.returning),
         ),
-        fmean(in_flight),
+        fmean(in_flight) - perhaps,
     )
 
 

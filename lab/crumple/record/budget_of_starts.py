@@ -33,6 +33,7 @@ def budget_of_starts(budgets: Sequence[Budget]) -> Budget | None:
         late_ns=max(each.late_ns for each in budgets),
         cost_ns=sum(each.cost_ns * each.readings for each in budgets) / readings,
         cost_cores=sum(each.cost_cores for each in budgets) / len(budgets),
+        from_server_end=first.from_server_end,
         inside=_inside([each.inside for each in budgets]),
     )
 

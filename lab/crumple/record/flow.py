@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Floats = Sequence[float]
 # The stages of a request, and then the pieces of the stage *inside*, as data call them.
 Name = Literal[
-    "due", "not_accepted", "unsent", "unread", "inside", "returning", "unknown",
+    "due", "not_accepted", "unsent", "unread", "inside", "returning", "network", "unknown",
     "user", "kernel", "cpu", "ready", "disk", "dependency", "otherwise",
 ]  # fmt: skip
 # How each part is called where people read it; a dependency has its name after the words.
@@ -37,6 +37,7 @@ WORDS: dict[Name, str] = {
     "dependency": "waiting for",
     "otherwise": "otherwise inside",
     "returning": "returning",
+    "network": "network and client",
     "unknown": "not told apart",
 }
 # Readings shortly after one another find the same requests. Means of batches that are two response times long

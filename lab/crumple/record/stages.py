@@ -8,8 +8,12 @@ of the times that the engine took of each request.
 The sum tests the rate, the number in flight and *due*; it does not test the division into stages, which
 engine/tests/stages.rs tests on servers that keep requests at a known stage. What it cannot see: a queue in
 the server's own memory is *inside*; a server that has read a part of a request counts as *inside* once no
-bytes are left to read; a long answer is *returning* as soon as a part of it waits; sockets of another network
-namespace are not shown by the kernel, so there is no budget then.
+bytes are left to read; a long answer is *returning* as soon as a part of it waits.
+
+Where only the server's ends of the connections were read, requests on the network or with the client were not
+seen. What the stages at the server and *due* leave of the mean that was measured is *network and client*, so
+the sum tests only that it is not less than nothing. A connection of which it is not known whether it has a
+request counts half as *inside*, and the interval holds both.
 """
 
 import math
@@ -93,6 +97,8 @@ class Budget:
     """
     cost_cores: float
     """The cores that the readings kept busy."""
+    from_server_end: bool = False
+    """Whether the stages were read from the server's end alone."""
     inside: Inside | None = None
     """How the part *inside* is divided; None: that was not asked."""
 
@@ -207,8 +213,18 @@ def _budget(
     parts = [
         flow.with_room(flow.part(name, at_ns, numbers, stands_for), numbers, whole) for name, numbers in found
     ]
+    by_server = stages.read_by == "server-end"
+    if by_server:
+        untold = flow.part("inside", at_ns, _scale(column(stages.not_told_apart, rows), of_all), stands_for)
+        parts = [_half_of(untold, part) if part.name == "inside" else part for part in parts]
+        whole = replace(
+            whole,
+            mean_ns=whole.mean_ns - untold.mean_ns / 2,
+            low_ns=max(0.0, whole.low_ns - untold.mean_ns),
+        )
     # An answer that waits until the engine takes it up has arrived: that is no part of the response time.
-    held_ns = record.arrivals.held_ns / flow.ended
+    # From the server's end it is not seen there.
+    held_ns = 0.0 if by_server else record.arrivals.held_ns / flow.ended
     parts = [_less(part, held_ns) if part.name == "returning" else part for part in parts]
     cost_ns = column(stages.cost_ns, rows)
     due_ns = _due_ns(record)
@@ -226,11 +242,18 @@ def _budget(
     if isinstance(divided, Divided):
         divided = replace(divided, pieces=tuple(_share_out(piece, edges) for piece in divided.pieces))
     whole = times(whole, edges)
+    parts = [_share_out(part, edges) for part in parts]
+    if by_server:
+        parts.append(_network(measured - due_ns, whole))
+        # The rest makes the sum the mean that was measured, unless more is at the server than that.
+        whole = replace(
+            whole,
+            mean_ns=max(whole.mean_ns, measured - off_ns),
+            high_ns=max(whole.high_ns, measured - off_ns),
+        )
     return Budget(
-        parts=(
-            StageTime("due", due_ns, due_ns, due_ns, float(len(rows))),
-            *(_share_out(part, edges) for part in parts),
-        ),
+        from_server_end=by_server,
+        parts=(StageTime("due", due_ns, due_ns, due_ns, float(len(rows))), *parts),
         sum_ns=whole.mean_ns + off_ns,
         sum_low_ns=whole.low_ns + off_ns,
         sum_high_ns=whole.high_ns + off_ns,
@@ -240,6 +263,26 @@ def _budget(
         cost_ns=fmean(cost_ns, drawn),
         cost_cores=sum(cost_ns) / record.measured_ns,
         inside=divided,
+    )
+
+
+def _half_of(untold: StageTime, inside: StageTime) -> StageTime:
+    """Return the time inside if half of what is not told apart is. Its interval holds none of it, and all."""
+    return replace(
+        inside,
+        mean_ns=inside.mean_ns + untold.mean_ns / 2,
+        high_ns=inside.high_ns + untold.high_ns,
+    )
+
+
+def _network(left_ns: float, at_server: StageTime) -> StageTime:
+    """Return what the time at the server leaves of the time after a request was due."""
+    return StageTime(
+        "network",
+        max(0.0, left_ns - at_server.mean_ns),
+        max(0.0, left_ns - at_server.high_ns),
+        max(0.0, left_ns - at_server.low_ns),
+        at_server.readings,
     )
 
 

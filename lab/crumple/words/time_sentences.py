@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from crumple.record.stages import Budget, NoBudget
 
 # Parts that are named however little time they take, if they were found.
-_OFTEN = ("not_accepted", "unread", "inside", "returning")
+_OFTEN = ("not_accepted", "unread", "inside", "returning", "network")
 # The share of all the time above which any other part is named.
 _NAMED_SHARE = 0.01
 
@@ -33,6 +33,8 @@ def by_stages(budget: "Budget | NoBudget", *, with_remedy: bool = False) -> str:
         if part.mean_ns > (0 if part.name in _OFTEN else _NAMED_SHARE * budget.measured_ns)
     ]
     line = f"{' · '.join(said)}, of {numerals.duration(budget.measured_ns)}"
+    if budget.from_server_end:
+        line += ", read from the server's end of its connections"
     if budget.not_divided:
         line += f"; inside is not divided: {budget.not_divided}"
     if isinstance(budget.inside, Divided) and budget.inside.untold:

@@ -32,7 +32,8 @@ def colours(sheet: str) -> dict[str, Any]:
 
 
 def test_every_part_has_a_colour_which_is_that_of_the_style_sheet() -> None:
-    assert set(theme.PARTS) == set(WORDS) == {*BEFORE, "inside", "user", "cpu", *BEHIND}
+    assert set(theme.PARTS) == set(WORDS) == {*BEFORE, "inside", "user", "cpu", *BEHIND, "network"}
+    assert theme.PARTS["network"] == theme.PARTS["unknown"]
     for name, colour in colours(LIGHT).items():
         assert colour.to_string(hex=True) == theme.PARTS[name]
 

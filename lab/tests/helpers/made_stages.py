@@ -54,3 +54,17 @@ def with_readings(read: Sequence[Mapping[str, int]]) -> contract.TrialRecord:
     at_ns = [plain.warm_up_ns + plain.measured_ns * row // len(read) for row in range(len(read))]
     stages_read = readings(read, at_ns, [in_flight] * len(read))
     return plain.model_copy(update={"probes": plain.probes.model_copy(update={"stages": stages_read})})
+
+
+def from_server_end(
+    rows: Sequence[Mapping[str, int]], untold: int = 0, in_flight: Sequence[int] | None = None
+) -> contract.StageRecord:
+    """A record of readings from the server's end alone, each with `untold` that are not told apart."""
+    read = readings(rows, in_flight=in_flight)
+    more = {
+        "read_by": "server-end",
+        "drawn": [drawn + untold for drawn in read.drawn],
+        "in_flight": [number + untold for number in read.in_flight],
+        "not_told_apart": [untold] * len(rows),
+    }
+    return contract.StageRecord.model_validate(read.model_dump() | more)
