@@ -22,6 +22,8 @@ mark=@MARK@ digest=@DIGEST@ size=@SIZE@
 say() { printf "%s %s\\n" "$mark" "$*"; }
 lives() { "$1" --version >/dev/null 2>&1; }
 begin() {
+  # It stays only if the engine is in it.
+  [ -z "$tmp" ] || rmdir "$tmp" 2>/dev/null
   say engine "$1"
   export CRUMPLE_LOAD="$mark"
   exec "$1" serve

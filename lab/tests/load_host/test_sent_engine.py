@@ -65,6 +65,11 @@ def path_there(far: Host, folder: Path) -> str:
         return link.path
 
 
+def test_a_folder_that_is_not_needed_is_not_left(far: Host, tmp_path: Path) -> None:
+    assert path_there(far, tmp_path).startswith(f"{Path.home()}/.cache/crumple/engine-")
+    assert far.run("ls", "-A", "/tmp").stdout == ""
+
+
 @pytest.mark.parametrize("option", ["noexec", "ro", "size=4k"])
 def test_a_home_that_takes_no_engine_is_passed_over(far: Host, tmp_path: Path, option: str) -> None:
     far.run("mount", "-o", f"remount,{option}", str(Path.home()))
