@@ -12,6 +12,7 @@ NAVIGATION = {
     "First steps": ["docs/first-steps"],
     "How to": [
         "docs/load",
+        "docs/load-host",
         "docs/find",
         "docs/importing",
         "docs/coming-from",

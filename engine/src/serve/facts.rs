@@ -25,6 +25,10 @@ pub struct Facts {
     pub hostname: Option<String>,
     /// The kernel's release.
     pub kernel: Option<String>,
+    /// Which start of a kernel this is: the same of all that share its cores.
+    pub boot_id: Option<String>,
+    /// The network namespace, as the kernel names it.
+    pub network_namespace: Option<String>,
     pub cpu_model: Option<String>,
     /// The cores that an engine may use there.
     pub cores: Vec<usize>,
@@ -59,6 +63,8 @@ impl Facts {
             contract_version: CONTRACT_VERSION,
             hostname: text("/proc/sys/kernel/hostname"),
             kernel: text("/proc/sys/kernel/osrelease"),
+            boot_id: text("/proc/sys/kernel/random/boot_id"),
+            network_namespace: fs::read_link("/proc/self/ns/net").ok().map(|link| link.display().to_string()),
             cpu_model: fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| model(&text)),
             physical_cores: physical_cores(&cores),
             cpu_quota_cores: cpu_quota_cores(),

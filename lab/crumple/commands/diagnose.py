@@ -3,8 +3,8 @@
 import sys
 from dataclasses import replace
 
-from crumple import engine, project
-from crumple.commands import ci_platform, from_curl, keeping, output, saving
+from crumple.commands import ci_platform, from_curl, keeping, origin, output, saving
+from crumple.commands.origin import Origin
 from crumple.commands.project_files import Project
 from crumple.diagnose import diagnose_conditions, diagnose_plan, diagnosis, what_if_flags
 from crumple.diagnose.diagnose_flags import DiagnoseFlags
@@ -12,6 +12,7 @@ from crumple.diagnose.diagnose_live import DiagnoseView
 from crumple.diagnose.diagnose_plan import DiagnosisPlan
 from crumple.diagnose.report import diagnose_report
 from crumple.diagnose.report.diagnose_document import DiagnoseDocument
+from crumple.documents import result
 from crumple.drawing import report_text
 from crumple.errors import EXIT_INTERRUPTED, EXIT_NO
 from crumple.find import find_plan
@@ -19,7 +20,7 @@ from crumple.gate import condition
 from crumple.gate.job_report import JobReport, Remark
 from crumple.interrupt import interruptible
 from crumple.limit import finding as causes
-from crumple.machine import alone, load_machine
+from crumple.machine import alone
 from crumple.machine.capacity import raise_open_files
 from crumple.machine.ceiling import Ceilings, cache
 from crumple.subject import server_toml
@@ -36,13 +37,20 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
         of_curl = [url]
     words = [*of_curl, *words]
     what, command = diagnose_plan.split(words, sys.argv)
-    plan = _plan(what, command, flags)
+    with origin.of(flags) as source:
+        return _diagnose(what, command, of_curl, flags, source)
+
+
+def _diagnose(
+    what: str | None, command: tuple[str, ...], of_curl: list[str], flags: DiagnoseFlags, source: Origin
+) -> int:
+    plan = _plan(what, command, flags, source)
     keeping.check(flags)
     fail_if = condition.read(flags.fail_if or (), diagnose_conditions.KINDS)
     saving.save("diagnose", flags, of_curl=of_curl)
     if alone_said := diagnose_plan.of_work_alone(flags):
         output.say(alone_said)
-    loader = engine.load(project.root())
+    loader = source.engine()
     output.end_leftovers()
     output.say_not_kept(cache())
     raise_open_files()
@@ -62,6 +70,7 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
     outcomes = diagnose_conditions.outcomes(fail_if, found)
     document = diagnose_report.document_of(found)
     document = document.model_copy(update={"tags": tuple(flags.tag or ()), "fail_if": outcomes})
+    document = result.measured_from(document, source.loaded_from)
     kept = keeping.keep(document.model_dump(mode="json"), flags)
     if flags.json:
         output.as_json(kept.document)
@@ -97,8 +106,8 @@ def job_report(found: DiagnoseDocument) -> JobReport:
     )
 
 
-def _plan(what: str | None, command: tuple[str, ...], flags: DiagnoseFlags) -> DiagnosisPlan:
-    plan = _of(what, command, flags)
+def _plan(what: str | None, command: tuple[str, ...], flags: DiagnoseFlags, source: Origin) -> DiagnosisPlan:
+    plan = _of(what, command, flags, source)
     return replace(
         plan,
         acts=not flags.only_loads,
@@ -108,12 +117,12 @@ def _plan(what: str | None, command: tuple[str, ...], flags: DiagnoseFlags) -> D
     )
 
 
-def _of(what: str | None, command: tuple[str, ...], flags: DiagnoseFlags) -> DiagnosisPlan:
+def _of(what: str | None, command: tuple[str, ...], flags: DiagnoseFlags, source: Origin) -> DiagnosisPlan:
     if command:
-        return diagnose_plan.of_command(command, what, flags, load_machine.this())
+        return diagnose_plan.of_command(command, what, flags, source.machine)
     assert what is not None
     if not find_plan.is_server(what):
-        return diagnose_plan.of_url(what, flags, load_machine.this())
+        return diagnose_plan.of_url(what, flags, source.machine)
     here = Project.here()
     (description,) = here.chosen([server_toml.server_of(what)])
     return diagnose_plan.of_server(what, description, here.workloads, flags)

@@ -4,11 +4,12 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
-from crumple import engine, project
-from crumple.commands import ci_platform, from_curl, keeping, output, saving, unanswered
+from crumple import engine
+from crumple.commands import ci_platform, from_curl, keeping, origin, output, saving, unanswered
+from crumple.commands.origin import Origin
 from crumple.commands.project_files import Project
+from crumple.documents import result
 from crumple.drawing import report_text
 from crumple.errors import EXIT_INTERRUPTED, EXIT_NO, EXIT_NOT_VALID, CrumpleError, UsageError
 from crumple.find import conduct, find_conditions, find_plan
@@ -45,12 +46,14 @@ def breaking_point(what: str | None, flags: FindFlags) -> int:
     what, flags = _asked(what, flags)
     keeping.check(flags)
     fail_if = condition.read(flags.fail_if or (), find_conditions.KINDS)
-    found = _of_server(what, flags) if find_plan.is_server(what) else _of_url(what, flags)
+    with origin.of(flags) as source:
+        found = (_of_server if find_plan.is_server(what) else _of_url)(what, flags, source)
     if found is None:
         return EXIT_INTERRUPTED
     figures = SearchFigures(found)
     outcomes = find_conditions.outcomes(fail_if, figures)
     found = found.model_copy(update={"tags": tuple(flags.tag or ()), "fail_if": outcomes})
+    found = result.measured_from(found, source.loaded_from)
     kept = keeping.keep(found.model_dump(mode="json"), flags)
     if found.ended_early:
         output.say("interrupted; the result covers the time before")
@@ -102,18 +105,18 @@ def code_of(figures: SearchFigures) -> int:
     return EXIT_NOT_VALID if too_short else CODES[ending]
 
 
-def _of_url(url: str, flags: FindFlags) -> FindDocument | None:
-    plan = find_plan.of_url(url, flags)
+def _of_url(url: str, flags: FindFlags, source: Origin) -> FindDocument | None:
+    plan = find_plan.of_url(url, flags, source.machine)
     saving.save("find", flags, [url])
     url = masked.url(plan.resolved.url)
     asked = f"{plan.requests[0].method} {url}"
     if len(plan.requests) > 1:
         asked = f"{len(plan.requests)} requests by weight to {url}"
     site_with = partial(find_plan.site_of_url, plan)
-    return _searched(plan.question, project.root(), site_with, asked, plan.resolved.is_local, flags)
+    return _searched(plan.question, source, site_with, asked, plan.resolved.is_local, flags)
 
 
-def _of_server(name: str, flags: FindFlags) -> FindDocument | None:
+def _of_server(name: str, flags: FindFlags, source: Origin) -> FindDocument | None:
     here = Project.here()
     (description,) = here.chosen([server_toml.server_of(name)])
     plan = find_plan.of_server(description, here.workloads, flags, name)
@@ -126,19 +129,19 @@ def _of_server(name: str, flags: FindFlags) -> FindDocument | None:
     built = servers.build(description)
     asked = f"server {plan.label}, {f'workload {plan.workload.name}' if plan.workload else flags.path}"
     site_with = partial(find_plan.site_of_server, plan, built)
-    return _searched(plan.question, here.root, site_with, asked, True, flags)
+    return _searched(plan.question, source, site_with, asked, True, flags)
 
 
 def _searched(
     question: SearchQuestion,
-    root: Path,
+    source: Origin,
     site_with: Callable[[CeilingOf], Site],
     asked: str,
     is_local: bool,
     flags: FindFlags,
 ) -> FindDocument | None:
     """Search; the budget starts here. None: it was interrupted before the first level was over."""
-    loader = engine.load(root)
+    loader = source.engine()
     output.end_leftovers()
     output.say_not_kept(ceiling.cache())
     began_s, began_unix_s = time.monotonic(), time.time()

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from crumple import engine, project, streams
-from crumple.commands import from_curl, keeping, output, saving
+from crumple import streams
+from crumple.commands import from_curl, keeping, origin, output, saving
+from crumple.commands.origin import Origin
 from crumple.contract import OpenShapeSpec
 from crumple.engine import Engine
 from crumple.errors import EXIT_NO, CrumpleError, UsageError
@@ -34,11 +35,17 @@ def put_on(url: str | None, flags: LoadFlags) -> int:
     Raises UsageError before any request.
     """
     url, flags = _as_curl_would(url, flags)
-    plan = load_plan.plan(url, first_look.shape(flags) if flags.first_look else flags)
+    with origin.of(flags) as source:
+        return _put_on(url, flags, source)
+
+
+def _put_on(url: str, flags: LoadFlags, source: Origin) -> int:
+    shaped = first_look.shape(flags) if flags.first_look else flags
+    plan = load_plan.plan(url, shaped, source.machine)
     keeping.check(flags)
     saving.save("load", flags, [url])
     engine_spec.check_listening(plan.spec.target, plan.machine)
-    found = engine.load(project.root())
+    found = source.engine()
     if flags.debug:
         return _show_answers(found, plan, flags.json)
     output.end_leftovers()
@@ -54,7 +61,7 @@ def put_on(url: str | None, flags: LoadFlags) -> int:
         conducted = engine_spec.conduct(found, plan.spec, view.progress)
     from crumple.commands import load_result
 
-    return load_result.finish(found, plan, conducted, before, flags, process)
+    return load_result.finish(found, plan, conducted, before, flags, process, source.loaded_from)
 
 
 def _asking(

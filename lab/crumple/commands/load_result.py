@@ -9,6 +9,7 @@ from crumple import streams
 from crumple.commands import ci_platform, keeping, output, saving, unanswered
 from crumple.commands.keeping import Kept
 from crumple.contract import TrialRecord
+from crumple.documents.result import measured_from
 from crumple.drawing import report_text
 from crumple.engine import Engine
 from crumple.errors import EXIT_INTERRUPTED, EXIT_NO, EXIT_NOT_VALID, Interrupted
@@ -40,6 +41,7 @@ from crumple.record.validity import Validity
 from crumple.words import lost_sentences, masked
 
 if TYPE_CHECKING:
+    from crumple.documents.loaded_from import LoadedFrom
     from crumple.limit.finding import Said
     from crumple.observation.observed import FailuresAlone, WorkAlone
 
@@ -51,10 +53,11 @@ def finish(
     before: Before,
     flags: LoadFlags,
     process: ServerProcess = NOT_KNOWN,
+    loaded_from: "LoadedFrom | None" = None,
 ) -> int:
     """Judge, print and write the result of the load. Return exit code 0, 1, 3 or 130.
 
-    `process`: of the server.
+    `process`: of the server; `loaded_from`: None: this machine.
     """
     record = conducted.record
     gone = _lost(found, plan, conducted, process)
@@ -88,7 +91,7 @@ def finish(
         program=before.program,
         unwatched=plan.unwatched or None,
     )
-    return _deliver(load, flags)
+    return _deliver(measured_from(load, loaded_from), flags)
 
 
 def _deliver(load: LoadDocument, flags: LoadFlags) -> int:

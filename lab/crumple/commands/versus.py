@@ -5,10 +5,12 @@ import time
 from contextlib import ExitStack
 from functools import partial
 
-from crumple import engine, project
-from crumple.commands import ci_platform, from_curl, keeping, output, saving, unanswered
+from crumple import engine
+from crumple.commands import ci_platform, from_curl, keeping, origin, output, saving, unanswered
+from crumple.commands.origin import Origin
 from crumple.commands.project_files import Project
 from crumple.contract import TrialRecord
+from crumple.documents import result
 from crumple.drawing import report_text
 from crumple.errors import EXIT_INTERRUPTED, EXIT_NOT_VALID, CrumpleError
 from crumple.gate import condition
@@ -36,15 +38,21 @@ def versions(words: list[str], flags: VersusFlags) -> int:
         url, flags = from_curl.translate(flags, "versus")
         of_curl = [url]
     words = [*of_curl, *words]
-    plan = versus_plan.plan(words, sys.argv, flags, lambda: Project.here().servers)
+    with origin.of(flags) as source:
+        return _compare(words, of_curl, flags, source)
+
+
+def _compare(words: list[str], of_curl: list[str], flags: VersusFlags, source: Origin) -> int:
+    plan = versus_plan.plan(words, sys.argv, flags, lambda: Project.here().servers, source.machine)
     keeping.check(flags)
     saving.save("versus", flags, of_curl=of_curl)
-    figures = _compared(plan, flags)
+    figures = _compared(plan, flags, source)
     if figures is None:
         output.say("interrupted before the first block was over")
         return EXIT_INTERRUPTED
     outcomes = versus_conditions.outcomes(plan.fail_if, figures)
     found = figures.document.model_copy(update={"tags": tuple(flags.tag or ()), "fail_if": outcomes})
+    found = result.measured_from(found, source.loaded_from)
     kept = keeping.keep(found.model_dump(mode="json"), flags)
     if flags.json:
         output.as_json(kept.document)
@@ -91,9 +99,9 @@ def code_of(compared: VersionComparison) -> int:
     return EXIT_NOT_VALID if compared.ending == "gone" or not counts else 0
 
 
-def _compared(plan: VersusPlan, flags: VersusFlags) -> VersusFigures | None:
+def _compared(plan: VersusPlan, flags: VersusFlags, source: Origin) -> VersusFigures | None:
     """Make the versions ready, and compare them; the budget begins after that. None: it was interrupted."""
-    loader = engine.load(project.root())
+    loader = source.engine()
     output.end_leftovers()
     telling = (lambda _: None) if flags.quiet else output.say
     with ExitStack() as kept:

@@ -15,6 +15,7 @@ from crumple.find.find_flags import OBJECTIVE
 from crumple.load.load_flags import (
     OUTPUT,
     CurledFlags,
+    FromFlags,
     KeepFlags,
     PageFlags,
     SaveFlags,
@@ -120,5 +121,5 @@ class ShownFlags(PageFlags):
 
 # The first base class comes last in the help.
 @dataclass(frozen=True)
-class DiagnoseFlags(SaveFlags, KeepFlags, ShownFlags, TargetFlags, CurledFlags, DiagnosisFlags):
+class DiagnoseFlags(SaveFlags, KeepFlags, ShownFlags, FromFlags, TargetFlags, CurledFlags, DiagnosisFlags):
     """All flags of `crumple diagnose`."""

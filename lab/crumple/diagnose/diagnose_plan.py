@@ -156,6 +156,7 @@ def of_server(
     changed = servers.settings_with(description, {**given, **typed})
     meant_change = change.of_settings(tries, settings)
     mistakes = Mistakes()
+    mistakes.of(lambda: servers.refuse_load_host(flags.from_, label))
     for flag in load_flags.typed_flags(flags, (*_names(TargetFlags), "watch")):
         mistakes.add(f"{flag} is about a URL, and {label} is a server", "leave it out")
     paths = load_flags.typed_flags(flags, ("light", "slow", "heavy"))

@@ -7,11 +7,14 @@ which the report is made of; the published schemas are generated from these clas
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import metadata
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from crumple.contract_base import Lenient
+from crumple.documents.loaded_from import LoadedFrom
+from crumple.drawing.report_parts import Answer
 from crumple.drawing.terminal import shown_json
 from crumple.machine import facts
 from crumple.verdict.comparison import LOAD_HOST
@@ -50,6 +53,8 @@ class Result(Lenient):
     """Facts of the machine that it was measured on, the server's; null: could not be read. `load_host`: the
     machine that the load came from, if that is another.
     """
+    loaded_from: LoadedFrom | None = None
+    """Where the load came from; null: the machine that it was measured on."""
     lab_version: str
     """The version of the lab."""
     engine_version: str
@@ -64,6 +69,16 @@ class Result(Lenient):
     def circumstances(self) -> list[str]:
         """When it was measured, on which machine, and with which versions."""
         return circumstances.of(self.machine, self.unix_s, self.lab_version)
+
+
+Document = TypeVar("Document", bound=Result)
+
+
+def located(answer: Answer, document: Result) -> Answer:
+    """Return the answer with where the load came from, if that was a load host."""
+    if document.loaded_from is None:
+        return answer
+    return replace(answer, subjects=[*answer.subjects, f"load {document.loaded_from.sentence}"])
 
 
 def head(
@@ -98,6 +113,13 @@ def head(
         "lab_version": metadata.version("crumple"),
         "engine_version": engine_version,
     }
+
+
+def measured_from(document: Document, loaded_from: LoadedFrom | None) -> Document:
+    """Return the document of what was measured from a load host; as it is, if there was none."""
+    if loaded_from is None:
+        return document
+    return document.model_copy(update={"loaded_from": loaded_from})
 
 
 def text(whole: Mapping[str, Any]) -> str:

@@ -314,7 +314,7 @@ class Answer:
     sure: Words
     """How sure that is: a word as a badge, and its reason."""
     subjects: Sequence[str] = ()
-    """What was measured, where the sentence does not contain it: commands, addresses."""
+    """What was measured, and from where, if the sentence does not contain it: commands, addresses."""
     picture: Charts | None = None
     """The one chart that shows it."""
 

@@ -119,6 +119,7 @@ def of_server(
     of_url_only = (*(each.name for each in fields(TargetFlags)), "watch", "no_watch")
     for flag in load_flags.typed_flags(flags, of_url_only):
         mistakes.add(f"{flag} is about a URL, and {description.name} is a server", "leave it out")
+    mistakes.of(lambda: servers.refuse_load_host(flags.from_, description.name))
     parameters = mistakes.of(lambda: read_assignments("--parameter", flags.parameter or ())) or {}
     given = mistakes.of(lambda: read_assignments("--setting", flags.setting or ())) or {}
     for name in asked.settings.keys() & given.keys() if asked else ():

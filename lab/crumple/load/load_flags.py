@@ -258,6 +258,20 @@ class EngineFlags:
 
 
 @dataclass(frozen=True)
+class FromFlags:
+    """Which machine the load comes from."""
+
+    from_: str | None = flag(
+        ENGINE,
+        "WHERE",
+        "Let the load come from another machine, so that it takes no core of the server's: an ssh "
+        "destination (loader, user@10.0.0.7), or a command that gives a shell there ('kubectl exec -i POD "
+        "--'). The server is watched here. --cores and --source-address are of that machine; localhost in "
+        "URL is this one.",
+    )
+
+
+@dataclass(frozen=True)
 class ShapeFlags:
     """How many requests, when, and for how long; None: not given."""
 
@@ -444,6 +458,7 @@ class LoadFlags(
     SaveFlags,
     KeepFlags,
     OutputFlags,
+    FromFlags,
     EngineFlags,
     TargetFlags,
     CurledFlags,

@@ -21,9 +21,10 @@ from crumple.machine import facts
 class LoadHost:
     """Where the load comes from. Use it as a context: it ends all that it has started, here and there."""
 
-    def __init__(self, where: Where, program: Path) -> None:
-        """`program`: the engine's, on this machine. Nothing is opened yet."""
+    def __init__(self, where: Where, program: Path, name: str = "") -> None:
+        """`program`: the engine's, on this machine; `name`: as results say it. Nothing is opened yet."""
         self.where = where
+        self.name = name or where.text
         self._engine = SentEngine.of(program)
         self._idle: list[Link] = []
         # One link at a time finds or sends the engine.
@@ -54,11 +55,6 @@ class LoadHost:
             return json.loads(said)
         except ValueError:
             raise host_errors.not_understood(self.where, said) from None
-
-    @property
-    def name(self) -> str:
-        """As it was named on the command line."""
-        return self.where.text
 
     @cached_property
     def is_here(self) -> bool:

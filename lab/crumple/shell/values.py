@@ -1,5 +1,6 @@
 """What may stand for a value on the command line, by its metavar: servers, studies, results, files."""
 
+import contextlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -28,6 +29,7 @@ def named(metavar: str, described: Described) -> list[str]:
         "WORKLOAD": workloads,
         "METRIC": lambda: described["metrics"],
         "FILE": lambda: [FILES],
+        "WHERE": load_hosts,
         "FOLDER|URL": lambda: [FILES],
     }
     return kinds[metavar]() if metavar in kinds else []
@@ -60,6 +62,17 @@ def results() -> list[str]:
 def workloads() -> list[str]:
     """Return the names of the project's workloads."""
     return _in_project(lambda root: (file.stem for file in root.glob("contract/workloads/*.toml")))
+
+
+def load_hosts() -> list[str]:
+    """Return the hosts that the user's configuration of ssh names, without patterns."""
+    found: list[str] = []
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        for line in (Path.home() / ".ssh" / "config").read_text(encoding="utf-8").splitlines():
+            keyword, *names = line.replace("=", " ").split()[:99] or [""]
+            if keyword.lower() == "host":
+                found += [name for name in names if not set(name) & set("*?!")]
+    return sorted({*found})
 
 
 def _in_project(names: Callable[[Path], Iterable[str]]) -> list[str]:

@@ -159,6 +159,19 @@ def start(
         running.guarded.end()
 
 
+def refuse_load_host(where: str | None, label: str) -> None:
+    """Return if the load of a server comes from this machine. Raises UsageError.
+
+    `where`: the load host, as --from names it; None: it is this machine.
+    """
+    if where is not None:
+        raise UsageError(
+            f"--from {where}: {label} listens on loopback, as servers with a server.toml do, where no other "
+            "machine reaches it",
+            "give its URL, or a command that starts it: -- COMMAND {host} {port}",
+        )
+
+
 def settings_with(description: ServerDescription, given: Mapping[str, Setting]) -> dict[str, Setting]:
     """The server's settings, `given` ones over the defaults. Raises UsageError for an unknown one."""
     for name in given:

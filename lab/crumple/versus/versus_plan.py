@@ -17,6 +17,7 @@ from crumple.load.load_flags import EngineFlags, RequestFlags, TargetFlags
 from crumple.machine import load_machine
 from crumple.machine.load_machine import LoadMachine
 from crumple.subject import command_start
+from crumple.subject import servers as subject_servers
 from crumple.versus import versions, versus_conditions
 from crumple.versus.lengths import Loads
 from crumple.versus.version_sites import CommonRequest
@@ -134,6 +135,8 @@ def _check_together(kinds: Sequence[VersionKind], flags: VersusFlags, mistakes: 
     urls = [each for each in kinds if isinstance(each, UrlVersion)]
     servers = [each for each in kinds if isinstance(each, ServerVersion | CommitVersion)]
     commands = [each for each in kinds if isinstance(each, CommandVersion)]
+    if servers:
+        mistakes.of(lambda: subject_servers.refuse_load_host(flags.from_, servers[0].label))
     for flag in (
         load_flags.typed_flags(flags, [each.name for each in fields(TargetFlags)]) if not urls else ()
     ):

@@ -13,6 +13,7 @@ from crumple.diagnose.report.diagnose_document import (
     SubjectData,
     WhatIfData,
 )
+from crumple.documents import result
 from crumple.documents.result import head
 from crumple.drawing.report_parts import (
     FILES,
@@ -130,7 +131,9 @@ def report(document: DiagnoseDocument) -> Report:
             again(document.command),
         ],
         engine_version=document.engine_version,
-        answer=diagnose_answer.of(diagnosis, Charts([diagnose_charts.TIME_BY_STAGES.of(diagnosis)])),
+        answer=result.located(
+            diagnose_answer.of(diagnosis, Charts([diagnose_charts.TIME_BY_STAGES.of(diagnosis)])), document
+        ),
         circumstances=[*document.circumstances, *say.circumstances(diagnosis)],
         first_line=document.line,
         has_contents=True,

@@ -153,7 +153,7 @@ def report(document: FindDocument) -> Report:
         ],
         engine_version=document.engine_version,
         has_contents=True,
-        answer=answer,
+        answer=result.located(answer, document),
         circumstances=document.circumstances,
     )
 

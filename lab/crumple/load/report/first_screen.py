@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator
 from functools import partial
 
+from crumple.documents import result
 from crumple.drawing import terminal
 from crumple.drawing.report_parts import (
     ByWidth,
@@ -50,7 +51,7 @@ def report(load: LoadDocument) -> Report:
             Section([ByWidth(partial(_lines, commands(load)))]),
         ],
         engine_version=load.engine_version,
-        answer=answer,
+        answer=result.located(answer, load),
     )
 
 
@@ -80,6 +81,8 @@ def rows(load: LoadDocument) -> Iterator[tuple[str, str]]:
 def commands(load: LoadDocument) -> list[tuple[str, str]]:
     """Return commands that go on from here, each with what it is for."""
     url, limit = shlex.quote(load.url), limit_of(load)
+    if load.loaded_from is not None:
+        url = f"{url} --from {shlex.quote(load.loaded_from.where)}"
     objective = "" if limit == f"{OBJECTIVE_MS:g}ms" else f" --objective 'p99<{limit}, failed<0.1%'"
     found = [(f"crumple {url} --debug", "one request, and its answer")] if load.record.outcomes.failed else []
     if load.lost is not None:

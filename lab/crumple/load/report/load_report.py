@@ -6,6 +6,7 @@ Figures come from `load_document`, words from `load_sentences`.
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
+from crumple.documents import result
 from crumple.drawing import numerals
 from crumple.drawing.chart import Chart
 from crumple.drawing.report_parts import (
@@ -101,7 +102,7 @@ def report(load: LoadDocument) -> Report:
         ],
         engine_version=load.engine_version,
         has_contents=True,
-        answer=answer,
+        answer=result.located(answer, load),
         circumstances=load.circumstances,
     )
 

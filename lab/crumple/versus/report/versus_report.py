@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from crumple.documents.result import head
+from crumple.documents.result import head, located
 from crumple.drawing import numerals
 from crumple.drawing.report_parts import (
     FILES,
@@ -137,7 +137,7 @@ def report(document: VersusDocument) -> Report:
         head=[for_page(document.fail_if), on_page(*_said("caution", versus_notes.cautions(result)))],
         sections=[*_tables(result), *_done(result), again(document.command)],
         engine_version=document.engine_version,
-        answer=versus_answer.of(result, Charts([versus_charts.RATIOS.of(result)])),
+        answer=located(versus_answer.of(result, Charts([versus_charts.RATIOS.of(result)])), document),
         circumstances=[*document.circumstances, *say.circumstances(result)],
         has_contents=True,
     )
