@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import asked_servers
 import load_hosts
@@ -97,9 +98,9 @@ def lost(fault: str, url: str, there: Elsewhere) -> Row:
     with subprocess.Popen(
         [*words, *where], stdout=pipe, stderr=subprocess.STDOUT, text=True, env=environment
     ) as process:
-        other_hosts.at_last(lambda: bool(named(there, " run ")) or process.poll() is not None, BEGUN_S)
+        other_hosts.at_last(lambda: is_loaded(url) or process.poll() is not None, BEGUN_S)
         time.sleep(1.0)
-        seen = {"listeners": sorted(listeners(there) - before), "secrets": secrets(there)}
+        seen = {"listeners": sorted(listeners(there, process.pid) - before), "secrets": secrets(there)}
         over_s, left = ended(fault, process, there)
         process.kill()
         for pid in engines(there):
@@ -130,16 +131,28 @@ def engines(there: Elsewhere) -> dict[int, str]:
     return {pid: command for pid, command in found.items() if ENGINE in command}
 
 
+def is_loaded(url: str) -> bool:
+    """Whether the server has connections: before, that host only measures what it can do itself."""
+    port = urlsplit(url).port
+    asked = ["ss", "-Htn", "state", "established", f"sport = :{port}"]
+    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout != ""
+
+
 def named(there: Elsewhere, words: str) -> list[int]:
     """The engine's processes there whose command has these words."""
     return [pid for pid, command in engines(there).items() if words in f"{command} "]
 
 
-def listeners(there: Elsewhere) -> set[str]:
-    """Where somebody listens, on either host."""
-    here = subprocess.run(["ss", "-Hltun"], capture_output=True, text=True, check=True).stdout
-    return {f"here {line.split()[4]}" for line in here.splitlines()} | {
-        f"there {each}" for each in there.host.listeners()
+def listeners(there: Elsewhere, crumple: int | None = None) -> set[str]:
+    """Where somebody listens on the load host, and where crumple and what it started do here.
+
+    On its own loopback that host may have a server of the engine's, by which it learns what it can do.
+    """
+    found = {f"there {each}" for each in there.host.listeners() if not each.startswith("127.")}
+    own = {f"pid={pid}," for pid in (crumple, *process_tree.descendants(crumple))} if crumple else set()
+    here = subprocess.run(["ss", "-Hltunp"], capture_output=True, text=True, check=True).stdout
+    return found | {
+        f"here {line.split()[4]}" for line in here.splitlines() if any(pid in line for pid in own)
     }
 
 
