@@ -14,6 +14,7 @@ TABLE = CommandTable(LOAD)
         "crumple load http://localhost:8080/",
         "crumple load http://localhost:8080/ --rate 5000 -z 1m --fail-if 'p99>250ms'",
         "crumple load --curl @copied.txt -c 20",
+        "crumple load http://localhost:8080/ --from loader",
     )
 )
 @spread

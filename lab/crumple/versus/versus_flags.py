@@ -34,7 +34,7 @@ What = Annotated[
         help="Two or more versions. Each is a URL with http:// or https://, the name of a server of the "
         "project, a variant such as name[key=value], a server's folder such as ./mine, or ./mine@COMMIT. A "
         "command after -- is a version, too: {port} in it, and PORT in its environment, stand for the port "
-        "to listen on.",
+        "to listen on; {host}, and HOST with --from, for the address.",
     ),
 ]
 
