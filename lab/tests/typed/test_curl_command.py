@@ -16,6 +16,7 @@ from crumple.errors import UsageError
 from crumple.load import load_plan
 from crumple.load.load_flags import LoadFlags
 from crumple.load.load_plan import LoadPlan
+from crumple.machine.load_machine import LoadMachine
 from crumple.typed import curl_command, curl_here, masked_command
 from crumple.typed.curl_here import CurlHere
 from crumple.words import masked
@@ -132,15 +133,15 @@ def plans(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[LoadPlan]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(curl_here, "installed_curl", lambda: HERE)
 
-    def planned(url: str, flags: LoadFlags) -> LoadPlan:
-        made.append(REAL_PLAN(url, flags))
+    def planned(url: str, flags: LoadFlags, machine: LoadMachine) -> LoadPlan:
+        made.append(REAL_PLAN(url, flags, machine))
         raise SystemExit(0)
 
     monkeypatch.setattr(load_plan, "plan", planned)
     return made
 
 
-REAL_PLAN: Callable[[str, LoadFlags], LoadPlan] = load_plan.plan
+REAL_PLAN: Callable[[str, LoadFlags, LoadMachine], LoadPlan] = load_plan.plan
 
 
 @pytest.fixture
