@@ -90,6 +90,23 @@ class LoadSource(Protocol):
     ) -> AbstractContextManager[Loading]:
         """Start an engine there, and its probes here, for one trial. Raises EngineFailed."""
 
+    @property
+    def physical_cores(self) -> list[list[int]]:
+        """Its cores, by the physical core that they share. Raises EngineFailed."""
+
+    @property
+    def circumstances(self) -> str:
+        """Which machine it is, since which boot, and with which cores. Raises EngineFailed."""
+
+    def null_server(self, arguments: str) -> AbstractContextManager[str]:
+        """Run the null server on its loopback; the address. Raises EngineFailed."""
+
+    def cpu_shares(self, record: TrialRecord) -> tuple[float, float] | None:
+        """Return the shares of its CPU time, 0 to 1, that others used and that its hypervisor took.
+
+        None: unread. The record is of a load on its null server.
+        """
+
 
 @dataclass(frozen=True)
 class Engine:

@@ -156,7 +156,8 @@ def _ceiling(found: Engine, record: TrialRecord, quiet: bool) -> Ceiling | None:
 
     It is measured after the load, so that the load begins at once.
     """
-    telling = (lambda: None) if quiet else (lambda: output.say("the engine's own ceiling on this machine …"))
+    where = found.loads_from or "this machine"
+    telling = (lambda: None) if quiet else (lambda: output.say(f"the engine's own ceiling on {where} …"))
     # Ctrl-C skips this measurement; the result is then shown without a ceiling.
     with contextlib.suppress(KeyboardInterrupt):
         return ceiling.measured_after(found, record, ceiling.cache(), telling)

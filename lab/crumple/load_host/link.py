@@ -111,6 +111,10 @@ class Link:
             if complaint := engines.complaint(said.decode("utf-8", "replace")):
                 raise EngineFailed(f"{self.where.text}: {complaint[0]}", complaint[1])
 
+    def end_null_server(self) -> None:
+        """End the null server that was asked for."""
+        self._say("null-server-end")
+
     def close(self) -> None:
         """End the engine there, and the process here."""
         self._process.close()

@@ -8,14 +8,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from crumple.contract import TrialSpec
+from crumple.contract import TrialRecord, TrialSpec
 from crumple.engine import Engine, OnProgress
+from crumple.errors import EngineFailed
 from crumple.load_host import host_errors, remote_trial
+from crumple.load_host.facts_there import FactsThere
 from crumple.load_host.link import ASKED_S, Link
 from crumple.load_host.remote_trial import RemoteTrial
 from crumple.load_host.sent_engine import SentEngine
 from crumple.load_host.where import Where
-from crumple.machine import facts
+from crumple.record import machine_use
+
+# How the name of the engine's program there begins.
+PROGRAM = "engine-"
 
 
 class LoadHost:
@@ -57,10 +62,49 @@ class LoadHost:
             raise host_errors.not_understood(self.where, said) from None
 
     @cached_property
-    def is_here(self) -> bool:
-        """Whether its kernel is this machine's: it is a container, or a network namespace, of it."""
-        boot_id = self.ask("facts").get("boot_id")
-        return boot_id is not None and boot_id == facts.text(facts.SYSCTLS / "kernel/random/boot_id")
+    def facts(self) -> FactsThere:
+        """What the engine there states of its machine. Raises LoadHostFailed, LoadHostLost, EngineFailed."""
+        try:
+            return FactsThere.model_validate(self.ask("facts"))
+        except ValueError as error:
+            said = host_errors.shown(str(error))
+            raise EngineFailed(f"{self.where.text} states no facts: {said}") from None
+
+    @property
+    def physical_cores(self) -> list[list[int]]:
+        """Its cores, by the physical core that they share, if its kernel says that. Raises EngineFailed."""
+        return [[*each] for each in self.facts.physical_cores] or [[core] for core in self.facts.cores]
+
+    @property
+    def circumstances(self) -> str:
+        """Which machine it is, since which boot, and with which cores. Raises EngineFailed."""
+        return f"{self.facts.boot_id} {','.join(map(str, self.facts.cores))} {self.facts.cpu_quota_cores}"
+
+    @contextmanager
+    def null_server(self, arguments: str) -> Iterator[str]:
+        """Run the null server on its loopback; the address. It has a link of its own. Raises EngineFailed."""
+        with self.link() as link:
+            said = link.ask(f"null-server {arguments}")
+            try:
+                port = int(json.loads(said)["port"])
+            except (ValueError, KeyError, TypeError):
+                raise host_errors.not_understood(self.where, said) from None
+            yield f"127.0.0.1:{port}"
+            link.end_null_server()
+
+    def cpu_shares(self, record: TrialRecord) -> tuple[float, float] | None:
+        """Return the shares of its CPU time, 0 to 1, that others used and that its hypervisor took.
+
+        None: unread. The record is of a load on its null server.
+        """
+        machine = record.probes.machine
+        if (everybody := machine.all_processes) is None:
+            return None
+        # The null server is an engine of another link, so it is listed, by the name of the program there.
+        serving_ns = sum(each.cpu_ns for each in everybody.programs if each.name.startswith(PROGRAM))
+        loading_ns = machine_use.used_ns(record, record.probes.engine.window) or 0.0
+        used = machine_use.of(record, machine, loading_ns + serving_ns, 0.0)
+        return None if used is None else (used.share(used.others_ns), used.share(used.steal_ns))
 
     @contextmanager
     def started(self, engine: Engine, spec: TrialSpec, on_progress: OnProgress) -> Iterator[RemoteTrial]:
@@ -68,7 +112,7 @@ class LoadHost:
 
         Raises EngineFailed.
         """
-        is_here = spec.probe.server_pid is not None and self.is_here
+        is_here = spec.probe.server_pid is not None and self.facts.is_this_kernel
         with (
             self.link() as link,
             remote_trial.started(link, engine, spec, on_progress, name=self.name, is_here=is_here) as trial,

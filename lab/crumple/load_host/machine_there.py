@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from crumple.errors import CrumpleError, EngineFailed, UsageError
+from crumple.errors import CrumpleError, UsageError
 from crumple.load_host.facts_there import FactsThere
 from crumple.load_host.host_errors import shown
 from crumple.load_host.load_host import LoadHost
@@ -116,16 +116,12 @@ class There:
 
 def reached(host: LoadHost) -> There:
     """Return a load host as it states itself. Raises LoadHostFailed, LoadHostLost, EngineFailed."""
-    try:
-        facts = FactsThere.model_validate(host.ask("facts"))
-    except ValueError as error:
-        raise EngineFailed(f"{host.where.text} states no facts: {shown(str(error))}") from None
     took_ns: list[int] = []
     for _ in range(ROUND_TRIPS):
         began_ns = time.monotonic_ns()
         host.ask("clock")
         took_ns.append(time.monotonic_ns() - began_ns)
-    return There(host, facts, statistics.median(took_ns))
+    return There(host, host.facts, statistics.median(took_ns))
 
 
 def _is_loopback(host: str) -> bool:

@@ -1,18 +1,18 @@
-"""What the engine measures of this machine: its own ceiling, and what system calls and threads cost.
+"""What the engine measures of its machine: its own ceiling, and what system calls and threads cost.
 
 The ceiling is what it reaches against its own null server, which does nothing but answer: the largest of
-three readings of a second each, stored on disk. A reading that other programs disturbed, or that a load
-exceeded, is a lower bound. `record.engine_limits` judges how near a trial came to the ceiling.
+three readings of a second each, stored on disk. Both run where loads come from: on a load host, if there is
+one. A reading that other programs disturbed, or that a load exceeded, is a lower bound.
+`record.engine_limits` judges how near a trial came to the ceiling.
 """
 
 import contextlib
-import json
+import hashlib
 import os
-import select
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -22,9 +22,9 @@ from pydantic import Field, TypeAdapter, ValidationError
 from crumple import contract, engine, parsing, project
 from crumple.contract import ThreadWindow, TrialRecord, TrialSpec
 from crumple.contract_base import Frozen
-from crumple.engine import Engine, complaint
+from crumple.engine import Engine, LoadSource, complaint
 from crumple.errors import EngineFailed
-from crumple.machine import alone, capacity, facts
+from crumple.machine import alone, capacity, facts, null_server
 
 # Seconds of the warm-up of a reading with few connections: the connections are opened in it.
 WARM_UP_S = 0.2
@@ -37,10 +37,6 @@ READINGS = 3
 CONNECTIONS_AT_ONCE = 1_000
 # Seconds after which a connect or a request to the null server is given up.
 TIMEOUT_S = 5.0
-# Seconds within which the null server must say on which port it listens.
-LAUNCH_S = 10.0
-# Seconds that the null server has to end before it is killed.
-STOP_S = 3.0
 # The largest share of requests that may be lost in a reading: the null server loses none, so with more the
 # reading fails. The share above which a trial is marked is another question (record/failures.py).
 FAILED_MAX = 0.01
@@ -64,6 +60,8 @@ BODY_BYTES = 512
 # The engine must reach its limit first: the null server gets two threads for each of the engine's, where
 # there are cores for them.
 SERVER_THREADS_PER_THREAD = 2
+# The digits of a load host's name in the name of a file: among thousands of hosts no two are alike.
+HOST_DIGITS = 16
 
 
 class Ceiling(Frozen):
@@ -101,6 +99,10 @@ class _Load:
         return cls(spec.threads, min(capacity.connections_of(spec.shape), CONNECTIONS_MAX), spec.connection)
 
 
+# What is read at a glance: the usual number of connections, by one thread.
+GLANCE = _Load(threads=1, connections=50, connection="keep-alive")
+
+
 def cache() -> Path:
     """The folder in which ceilings are stored."""
     return project.cache() / "ceilings"
@@ -117,7 +119,7 @@ def measured_after(
     reached_per_s = record.outcomes.ok / record.measured_ns * 1e9 if record.measured_ns > 0 else 0.0
     if not reached_per_s or not _stands_in(record.spec) or _busy_share(record) < BUSY_SHARE_NEAR:
         return None
-    memory = _remembered(_file(cache_dir, _Load.of(record.spec)), load)
+    memory = _remembered(_file(cache_dir, load, _Load.of(record.spec)), load)
     if memory is not None and not _is_too_low(memory, reached_per_s):
         return memory.ceiling
     telling()
@@ -181,17 +183,28 @@ def _read_anew(
     if most_per_s > BEYOND * measured.throughput_per_s:
         why = measured.why or "a load went beyond what was measured then"
         measured = Ceiling(throughput_per_s=most_per_s, at_least=True, why=why)
-    _remember(_file(cache_dir, like), load, measured)
+    _remember(_file(cache_dir, load, like), load, measured)
     return measured
 
 
-def _measured(load: Engine, like: _Load) -> Ceiling:
-    """The largest of READINGS readings: whatever else runs can only lower a reading."""
-    cores = capacity.cores_for("separate", like.threads)
+def at_a_glance(load: Engine) -> Ceiling:
+    """The ceiling of one thread by a single reading, which is not stored."""
+    try:
+        return _measured(load, GLANCE, readings=1)
+    except EngineFailed as error:
+        return Ceiling(throughput_per_s=None, why=str(error))
+
+
+def _measured(load: Engine, like: _Load, readings: int = READINGS) -> Ceiling:
+    """The largest of the readings: whatever else runs can only lower a reading."""
+    if load.load_host is None:
+        cores = capacity.cores_for("separate", like.threads)
+    else:
+        cores = capacity.divide("separate", like.threads, load.load_host.physical_cores)
     found: list[Ceiling] = []
     fault: EngineFailed | None = None
     with _null_server(load, like, cores.server) as address:
-        for _ in range(READINGS):
+        for _ in range(readings):
             try:
                 found.append(_reading(load, _spec(like, address, cores.engine)))
             except EngineFailed as error:
@@ -219,7 +232,7 @@ def _per_s(reading: Ceiling) -> float:
 def _reading(load: Engine, spec: TrialSpec) -> Ceiling:
     watch = alone.CpuWatch()
     record = engine.run(load, spec, lambda _: None)
-    shares = watch.shares()
+    shares = watch.shares() if load.load_host is None else _shares_there(load.load_host, record)
     lost = record.outcomes.failed + record.outcomes.not_sent
     if not record.outcomes.ok:
         raise EngineFailed(f"none of {record.scheduled:,} requests to the null server was answered in time")
@@ -229,6 +242,11 @@ def _reading(load: Engine, spec: TrialSpec) -> Ceiling:
     return Ceiling(
         throughput_per_s=record.outcomes.ok / record.measured_ns * 1e9, at_least=bool(why), why=why
     )
+
+
+def _shares_there(host: LoadSource, record: TrialRecord) -> alone.Shares:
+    others, steal = host.cpu_shares(record) or (None, None)
+    return alone.Shares(others, steal)
 
 
 def _disturbed(record: TrialRecord, shares: alone.Shares) -> str:
@@ -265,63 +283,38 @@ def _spec(like: _Load, address: str, cores: tuple[int, ...]) -> TrialSpec:
     )
 
 
-@contextmanager
-def _null_server(load: Engine, like: _Load, cores: tuple[int, ...]) -> Iterator[str]:
-    """Run the null server on `cores` and yield its address; it ends with the lab. Raises EngineFailed."""
+def _null_server(load: Engine, like: _Load, cores: tuple[int, ...]) -> AbstractContextManager[str]:
+    """Run the null server on `cores`, where loads come from; its address. Raises EngineFailed."""
     threads = min(len(cores), SERVER_THREADS_PER_THREAD * like.threads)
-    command = [
-        *(str(load.path), "null-server", "--cores", ",".join(map(str, cores))),
-        *("--threads", str(threads), "--body-bytes", str(BODY_BYTES)),
-    ]
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        process_group=0,  # ctrl-C reaches only the lab, which then ends it
-    )
-    try:
-        yield f"127.0.0.1:{_port(process)}"
-    finally:
-        _end(process)
+    on_cores = f"--cores {','.join(map(str, cores))} --threads {threads}"
+    arguments = f"{on_cores} --body-bytes {BODY_BYTES}"
+    if load.load_host is None:
+        return null_server.running(load.path, arguments)
+    return load.load_host.null_server(arguments)
 
 
-def _port(process: subprocess.Popen[bytes]) -> int:
-    assert process.stdout
-    said = b""
-    if select.select([process.stdout], [], [], LAUNCH_S)[0]:
-        said = process.stdout.readline()
-    try:
-        port: int = json.loads(said)["port"]
-    except (ValueError, KeyError, TypeError):
-        raise EngineFailed("the null server does not start", "build the engine again") from None
-    return port
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    assert process.stdin and process.stdout
-    process.stdin.close()
-    try:
-        process.wait(STOP_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    process.stdout.close()
-
-
-def _file(cache_dir: Path, like: _Load) -> Path:
-    return cache_dir / f"{like.threads}t-{like.connections}c-{like.connection}.json"
+def _file(cache_dir: Path, load: Engine, like: _Load) -> Path:
+    name = f"{like.threads}t-{like.connections}c-{like.connection}.json"
+    if load.load_host is None:
+        return cache_dir / name
+    # A name of a load host may hold any character.
+    return cache_dir / f"{hashlib.sha256(load.load_host.name.encode()).hexdigest()[:HOST_DIGITS]}-{name}"
 
 
 def _circumstances(load: Engine) -> str:
-    """The engine's build, this boot of the machine, and the usable cores. Raises OSError, UnreadError."""
+    """The engine's build, the boot of its machine, and the usable cores.
+
+    Raises OSError, UnreadError, EngineFailed.
+    """
+    # Of this machine's boot, since the time that is stored with it counts from there.
     boot_id = facts.text(facts.SYSCTLS / "kernel/random/boot_id")
-    cores = ",".join(map(str, facts.usable_cores()))
-    return f"{load.version} {load.path.stat().st_mtime_ns} {boot_id} {cores}"
+    host = load.load_host
+    where = ",".join(map(str, facts.usable_cores())) if host is None else host.circumstances
+    return f"{load.version} {load.path.stat().st_mtime_ns} {boot_id} {where}"
 
 
 def _remembered(file: Path, load: Engine) -> _Memory | None:
-    with contextlib.suppress(OSError, facts.UnreadError, ValidationError):
+    with contextlib.suppress(OSError, facts.UnreadError, EngineFailed, ValidationError):
         memory = _Memory.model_validate_json(file.read_text(encoding="utf-8"))
         if memory.circumstances == _circumstances(load):
             return memory
@@ -330,7 +323,7 @@ def _remembered(file: Path, load: Engine) -> _Memory | None:
 
 def _remember(file: Path, load: Engine, measured: Ceiling) -> None:
     # A ceiling that cannot be stored is measured again each time, which takes only seconds.
-    with contextlib.suppress(OSError, facts.UnreadError):
+    with contextlib.suppress(OSError, facts.UnreadError, EngineFailed):
         memory = _Memory(
             circumstances=_circumstances(load), ceiling=measured, read_at_s=round(time.monotonic(), 3)
         )

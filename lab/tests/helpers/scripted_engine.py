@@ -26,7 +26,24 @@ done
 """
 
 
-FACTS = {"engine_version": release.VERSION, "contract_version": CONTRACT_VERSION}
+FACTS = {
+    "engine_version": release.VERSION,
+    "contract_version": CONTRACT_VERSION,
+    "kernel": "6.1.0",
+    "boot_id": "of another machine",
+    "network_namespace": "net:[1]",
+    "cpu_model": "A CPU",
+    "cores": [0, 1, 2, 5],
+    "physical_cores": [[0, 1], [2, 5]],
+    "cpu_quota_cores": None,
+    "governor": None,
+    "open_files_hard": 5_000,
+    "port_range": [32_768, 60_999],
+    "memory_available_bytes": 1 << 30,
+    "addresses": ["127.0.0.1", "10.0.0.7", "fd00::7"],
+    "lab_address": "10.0.0.1",
+    "hostname": "loader",
+}
 
 
 def written(folder: Path, facts: object = FACTS) -> Path:

@@ -2,11 +2,11 @@
 
 import ipaddress
 import socket
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
+import scripted_engine
 from crumple.errors import CrumpleError, EngineFailed, UsageError
 from crumple.load import target
 from crumple.load.load_flags import TargetFlags
@@ -16,39 +16,21 @@ from crumple.machine import facts, load_machine
 
 BOOT_ID = facts.text(facts.SYSCTLS / "kernel/random/boot_id")
 OWN = "127.0.0.1"
-FACTS = {
-    "engine_version": "1.2.3",
-    "kernel": "6.1.0",
-    "boot_id": "of another machine",
-    "network_namespace": "net:[1]",
-    "cpu_model": "A CPU",
-    "cores": [0, 1, 2, 5],
-    "physical_cores": [[0, 1], [2, 5]],
-    "cpu_quota_cores": None,
-    "governor": None,
-    "open_files_hard": 5_000,
-    "port_range": [32_768, 60_999],
-    "memory_available_bytes": 1 << 30,
-    "addresses": ["127.0.0.1", "10.0.0.7", "fd00::7"],
-    "lab_address": "10.0.0.1",
-    "hostname": "loader",
-}
 
 
-@dataclass
-class Told:
+class Told(LoadHost):
     """A load host whose engine answers so."""
 
-    answers: dict[str, Any]
-    where = where.read("loader")
+    def __init__(self, answers: dict[str, Any]) -> None:
+        self.where, self.answers = where.read("loader"), answers
 
-    def ask(self, line: str, _within_s: float = 0.0) -> Any:
+    def ask(self, line: str, within_s: float = 0.0) -> Any:
         return self.answers[line]
 
 
 def _there(answers: dict[str, Any] | None = None, **stated: Any) -> machine_there.There:
-    told = Told({"facts": {**FACTS, **stated}, "clock": {"unix_ns": 1}, **(answers or {})})
-    return machine_there.reached(cast(LoadHost, told))
+    told = Told({"facts": {**scripted_engine.FACTS, **stated}, "clock": {"unix_ns": 1}, **(answers or {})})
+    return machine_there.reached(told)
 
 
 @pytest.fixture

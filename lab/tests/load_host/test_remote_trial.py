@@ -8,7 +8,8 @@ from pathlib import Path
 
 import documents
 import pytest
-from crumple import contract, engine, release
+import scripted_engine
+from crumple import contract, engine
 from crumple.contract import ProgressLine, TrialRecord, TrialSpec
 from crumple.engine import EndEarly, Engine
 from crumple.errors import EngineFailed
@@ -75,7 +76,6 @@ else:
             say({"over": 1}, {"record": record}, {"ended": {"code": 0, "why": None}})
 """
 )
-STATED = {"engine_version": release.VERSION, "contract_version": contract.CONTRACT_VERSION}
 PROGRESS = (GOLDEN.parent / "progress.json").read_text(encoding="utf-8")
 
 
@@ -83,7 +83,7 @@ PROGRESS = (GOLDEN.parent / "progress.json").read_text(encoding="utf-8")
 def program(tmp_path: Path) -> Path:
     program = tmp_path / "engine"
     text = ENGINE.replace("GOLDEN", str(GOLDEN)).replace("NOTED", str(tmp_path))
-    text = text.replace("PROGRESS", repr(json.loads(PROGRESS))).replace("STATED", repr(STATED))
+    text = text.replace("PROGRESS", repr(json.loads(PROGRESS))).replace("STATED", repr(scripted_engine.FACTS))
     program.write_text(text, encoding="utf-8")
     program.chmod(0o755)
     return program

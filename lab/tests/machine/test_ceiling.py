@@ -100,7 +100,7 @@ def test_the_null_server_runs_on_the_cores_that_the_engine_leaves(
     assert found is not None and found.throughput_per_s
     assert log.read_text().splitlines() == [
         "null-server --cores 0,1,2,3,4,5 --threads 4 --body-bytes 512",
-        *["run -"] * ceiling.READINGS,
+        *["run"] * ceiling.READINGS,
     ]
 
 

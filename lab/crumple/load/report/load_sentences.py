@@ -301,7 +301,8 @@ def engine(load: "LoadDocument") -> str:
         said += f"; own lateness p99 {numerals.duration(late.quantile_ns[0.99])}"
     if load.ceiling_per_s is not None:
         at_least = "at least " if load.ceiling_at_least else ""
-        said += f"; ceiling here {at_least}{numerals.rate(load.ceiling_per_s)}"
+        where = "here" if load.loaded_from is None else "there"
+        said += f"; ceiling {where} {at_least}{numerals.rate(load.ceiling_per_s)}"
     return said
 
 
