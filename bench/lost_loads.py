@@ -39,6 +39,7 @@ GIVEN_UP_S = 20.0
 BEGUN_S = 60.0
 LOST = "load-host-lost"
 # In a header of each request; nothing else contains it.
+CONNECTIONS = 50
 SECRET = "hunter2-of-the-load"
 HEADER = f"Authorization: Bearer {SECRET}"
 # All that the load host has in files of its own.
@@ -90,7 +91,8 @@ def wrongs(fault: str, said: Row) -> list[str]:
 def lost(fault: str, url: str, there: Elsewhere) -> Row:
     """Begin a load, let something happen to it, and see how it ends."""
     before, began_s = listeners(there), time.monotonic()
-    words = [str(asked_servers.CRUMPLE), "load", "--quiet", "--no-store", "-z", "60s", "-H", HEADER, url]
+    words = [str(asked_servers.CRUMPLE), "load", "--quiet", "--no-store", "-z", "60s", "-H", HEADER]
+    words += ["-c", str(CONNECTIONS), url]
     # A shell between crumple and that host, which goes on when what it started is lost.
     between = f"sh -c '\"$@\"; true' sh {' '.join(there.host.words())}"
     where = ["--from", between] if fault == "shell-killed" else [*there.words]
@@ -104,7 +106,8 @@ def lost(fault: str, url: str, there: Elsewhere) -> Row:
         over_s, left = ended(fault, process, there)
         process.kill()
         for pid in engines(there):
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         out, _ = process.communicate()
     how = {"over_s": over_s, "left": left, "code": process.returncode, "words": " ".join(out.split())}
     return {"said": {**seen, **how}, "error": "", "took_s": time.monotonic() - began_s}
@@ -132,10 +135,11 @@ def engines(there: Elsewhere) -> dict[int, str]:
 
 
 def is_loaded(url: str) -> bool:
-    """Whether the server has connections: before, that host only measures what it can do itself."""
+    """Whether the server has the load's connections: before, single requests are sent."""
     port = urlsplit(url).port
     asked = ["ss", "-Htn", "state", "established", f"sport = :{port}"]
-    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout != ""
+    found = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    return len(found.splitlines()) >= CONNECTIONS
 
 
 def named(there: Elsewhere, words: str) -> list[int]:
