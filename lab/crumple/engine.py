@@ -116,11 +116,6 @@ class Engine:
     version: str
     load_host: LoadSource | None = None
 
-    @property
-    def loads_from(self) -> str | None:
-        """The name of the load host; None: loads come from this machine."""
-        return self.load_host.name if self.load_host is not None else None
-
 
 def find(root: Path) -> Path:
     """The path of the engine's executable. Raises EngineMissing, which lists each place that was searched."""

@@ -169,6 +169,5 @@ def _searched(
         server_cores=len(site.server_cores) or None,
         is_local=is_local,
         engine_version=loader.version,
-        load_host=loader.loads_from,
         began_unix_s=began_unix_s,
     )

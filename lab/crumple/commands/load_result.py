@@ -156,7 +156,7 @@ def _ceiling(found: Engine, record: TrialRecord, quiet: bool) -> Ceiling | None:
 
     It is measured after the load, so that the load begins at once.
     """
-    where = found.loads_from or "this machine"
+    where = found.load_host.name if found.load_host is not None else "this machine"
     telling = (lambda: None) if quiet else (lambda: output.say(f"the engine's own ceiling on {where} …"))
     # Ctrl-C skips this measurement; the result is then shown without a ceiling.
     with contextlib.suppress(KeyboardInterrupt):

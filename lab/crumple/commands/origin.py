@@ -41,18 +41,16 @@ def of(flags: FromFlags) -> Iterator[Origin]:
     from crumple.documents.loaded_from import LoadedFrom
     from crumple.load_host import machine_there, where
     from crumple.load_host.load_host import LoadHost
-    from crumple.typed import masked_command
 
     named = where.read(flags.from_)
-    shown = masked_command.flag_value("--from", named.text)
-    with LoadHost(named, engine.load(project.root()).path, shown) as host:
+    with LoadHost(named, engine.load(project.root()).path) as host:
         there = machine_there.reached(host)
         machine = there.machine()
         yield Origin(
             machine,
             host,
             LoadedFrom(
-                where=shown,
+                where=host.name,
                 cores=len(machine.cores),
                 cpu_model=there.facts.cpu_model,
                 kernel=there.facts.kernel,

@@ -18,6 +18,7 @@ TABLE = CommandTable(LOAD)
     epilog=example(
         "crumple find go-nethttp",
         "crumple find http://localhost:8080/ --objective 'p99<100ms, failed<0.1%'",
+        "crumple find http://localhost:8080/ --from loader",
     )
 )
 @spread
@@ -37,6 +38,7 @@ def find(what: find_flags.What = None, *, flags: find_flags.FindFlags) -> None:
     epilog=example(
         "crumple diagnose http://localhost:8080/ --slow '/wait?ms=100' --heavy '/compute?ms=20'",
         "crumple diagnose go-nethttp",
+        "crumple diagnose http://localhost:8080/ --from loader",
         "crumple diagnose -- ./my-server --port {port}",
     )
 )

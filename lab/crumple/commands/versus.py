@@ -138,7 +138,6 @@ def _measured(
         afresh={letter: site.afresh for letter, site in sites.items()},
         server_cores={letter: len(site.server_cores) for letter, site in sites.items() if site.server_cores},
         engine_version=loader.version,
-        load_host=loader.loads_from,
         began_unix_s=began_unix_s,
     )
     return VersusFigures(document, compared.seen)

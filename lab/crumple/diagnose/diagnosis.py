@@ -112,8 +112,6 @@ class Diagnosis:
     settings: tuple[Setting, ...] = ()
     preliminary: Preliminary | None = None
     remedy: Remedy | None = None
-    load_host: str | None = None
-    """Where the loads came from; None: from the server's machine."""
 
     @cached_property
     def time_below(self) -> Budget | NoBudget | None:
@@ -160,7 +158,6 @@ def diagnose(
         would_tell=course.experimenting.would_tell() if course.experimenting is not None else "",
         made=tuple(course.experimenting.made) if course.experimenting is not None else (),
         engine_version=loader.version,
-        load_host=loader.loads_from,
         command=command,
         began_unix_s=began_unix_s,
         took_s=time.monotonic() - began_s,

@@ -6,6 +6,7 @@ which the report is made of; the published schemas are generated from these clas
 """
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -50,9 +51,7 @@ class Result(Lenient):
     command: str
     """The command that repeats it."""
     machine: dict[str, Any]
-    """Facts of the machine that it was measured on, the server's; null: could not be read. `load_host`: the
-    machine that the load came from, if that is another.
-    """
+    """Facts of the machine that it was measured on, the server's; null: could not be read."""
     loaded_from: LoadedFrom | None = None
     """Where the load came from; null: the machine that it was measured on."""
     lab_version: str
@@ -61,9 +60,19 @@ class Result(Lenient):
     """The version of the engine."""
 
     @property
+    def from_flag(self) -> str:
+        """What a command adds so that its load comes from the same machine; empty: it is the server's."""
+        return "" if self.loaded_from is None else f" --from {shlex.quote(self.loaded_from.where)}"
+
+    @property
     def unix_s(self) -> float:
         """When it began, in seconds since the epoch."""
         return datetime.fromisoformat(self.began).timestamp()
+
+    @property
+    def measured_on(self) -> dict[str, Any]:
+        """Facts of the machine, and as one of them which the load came from, if that is another."""
+        return self.machine | ({LOAD_HOST: self.loaded_from.where} if self.loaded_from is not None else {})
 
     @property
     def circumstances(self) -> list[str]:
@@ -91,13 +100,9 @@ def head(
     asked: str,
     headline: str,
     engine_version: str,
-    load_host: str | None,
     tags: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return what a result that has no name yet says of itself, as the fields of `Result`.
-
-    `load_host`: the machine that the load came from; None: it is the server's.
-    """
+    """Return what a result that has no name yet says of itself, as the fields of `Result`."""
     return {
         "kind": kind,
         "version": version,
@@ -108,8 +113,7 @@ def head(
         "asked": asked,
         "headline": headline,
         "command": command,
-        "machine": facts.read({name: facts.LASTING[name] for name in FACTS})
-        | ({LOAD_HOST: load_host} if load_host is not None else {}),
+        "machine": facts.read({name: facts.LASTING[name] for name in FACTS}),
         "lab_version": metadata.version("crumple"),
         "engine_version": engine_version,
     }

@@ -4,7 +4,6 @@ The messages that are known are those of OpenSSH, of shells and of the C library
 """
 
 import re
-import shlex
 import signal
 from collections.abc import Sequence
 
@@ -80,7 +79,7 @@ def unreached(where: Where, ending: Ending | None, within_s: float, noise: str) 
     """
     try_it = _try(where)
     if ending is None:
-        message = f"{where.text} gave no answer within {within_s:.0f} s"
+        message = f"{where.name} gave no answer within {within_s:.0f} s"
         return LoadHostFailed(f"{message}{f': {shown(noise)}' if noise else ''}", f"try it: {try_it}")
     said = shown((ending.errors or (noise,))[-1] or f"{where.program} {ended(ending.code)}").rstrip(".")
     errors = "\n".join(ending.errors)
@@ -88,32 +87,32 @@ def unreached(where: Where, ending: Ending | None, within_s: float, noise: str) 
         if re.search(pattern, errors):
             name = re.search(r"Host key for (\S+) has changed", errors)
             words = {
-                "where": where.text,
+                "where": where.name,
                 "said": said,
                 "try_it": try_it,
-                "name": name[1] if name else where.text,
+                "name": name[1] if name else where.name,
             }
             return LoadHostFailed(message.format(**words), remedy.format(**words), ending.errors)
-    return LoadHostFailed(f"{where.text} gives no shell: {said}", f"try it: {try_it}", ending.errors)
+    return LoadHostFailed(f"{where.name} gives no shell: {said}", f"try it: {try_it}", ending.errors)
 
 
 def no_place(where: Where, refusals: Sequence[str], size: int) -> LoadHostFailed:
     """The engine could not be put anywhere. `refusals`: for each folder, its name and why."""
     why = "; ".join(shown(each) for each in refusals) or "neither HOME nor /tmp is its own"
     remedy = f"let XDG_CACHE_HOME there name a folder with {size / 1e6:.0f} MB that programs may be run from"
-    return LoadHostFailed(f"the engine cannot be put on {where.text}: {why}", remedy)
+    return LoadHostFailed(f"the engine cannot be put on {where.name}: {why}", remedy)
 
 
 def other_machine(where: Where, system: str, machine: str, own: str) -> LoadHostFailed:
     """The engine is not built for the machine there."""
-    message = f"{where.text} is {shown(f'{system} {machine}')}, and this engine is for Linux {own}"
+    message = f"{where.name} is {shown(f'{system} {machine}')}, and this engine is for Linux {own}"
     return LoadHostFailed(message, f"let the load come from a host of that kind: Linux {own}")
 
 
 def other_version(where: Where, path: str, version: str) -> LoadHostFailed:
     """The engine there is not the one that was sent."""
     message = (
-        f"the engine {shown(path)} on {where.text} is version {shown(version)}, crumple is {release.VERSION}"
+        f"the engine {shown(path)} on {where.name} is version {shown(version)}, crumple is {release.VERSION}"
     )
     return LoadHostFailed(message, "remove that file there: it is not what crumple has sent")
 
@@ -130,22 +129,22 @@ def _how(
 ) -> tuple[str, str, str]:
     """Return how the load host was lost, in a word and in a sentence, and the remedy."""
     if ending.flooded:
-        return "not-understood", f"{where.text} wrote more than an engine does", "see what answers there"
+        return "not-understood", f"{where.name} wrote more than an engine does", "see what answers there"
     if ending.paused_s > silence_s:
-        what = f"crumple was stopped for {ending.paused_s:.1f} s, so {where.text} ended the load"
+        what = f"crumple was stopped for {ending.paused_s:.1f} s, so {where.name} ended the load"
         return "crumple-stopped", what, f"{AGAIN}, and do not stop crumple meanwhile"
     if ending.silent and states is None:
-        return "link-cut", f"nothing came from {where.text} for {silence_s:.0f} s", AGAIN
+        return "link-cut", f"nothing came from {where.name} for {silence_s:.0f} s", AGAIN
     if ending.silent or (ending.code > 0 and not ending.errors and ending.quiet_s > QUIET_S):
         silent = f"wrote nothing for {ending.quiet_s:.1f} s"
         by = "was stopped by somebody there" if states and "T" in states else silent
-        return "frozen", f"the engine on {where.text} {by}", AGAIN
+        return "frozen", f"the engine on {where.name} {by}", AGAIN
     if ending.code < 0:
-        return "client-ended", f"{where.program}, which held {where.text}, {ended(ending.code)}", AGAIN
+        return "client-ended", f"{where.program}, which held {where.name}, {ended(ending.code)}", AGAIN
     if re.search(CUT, "\n".join(ending.errors)):
-        return "link-cut", f"the connection to {where.text} was cut", AGAIN
+        return "link-cut", f"the connection to {where.name} was cut", AGAIN
     by = ended(128 - ending.code) if 128 < ending.code < 160 else "was killed, or its shell"
-    return "engine-ended", f"the engine on {where.text} {by}", MEMORY
+    return "engine-ended", f"the engine on {where.name} {by}", MEMORY
 
 
 def trial_ended(where: Where, code: int, tail: Sequence[str]) -> EngineFailed:
@@ -154,13 +153,13 @@ def trial_ended(where: Where, code: int, tail: Sequence[str]) -> EngineFailed:
         return engines.failure(code, tail)
     # It says something of its own only if it had to kill it.
     how = "frozen" if tail and engines.complaint(tail[-1]) else "engine-ended"
-    what = f"the engine on {where.text} {'was stopped there' if how == 'frozen' else ended(code)}"
+    what = f"the engine on {where.name} {'was stopped there' if how == 'frozen' else ended(code)}"
     return LoadHostLost(how, f"load-host-lost: {what}", MEMORY if how == "engine-ended" else AGAIN, tail)
 
 
 def not_understood(where: Where, said: bytes) -> EngineFailed:
     """What came is not what an engine writes."""
-    return EngineFailed(f"{where.text} wrote what is not understood: {shown(str(said))}")
+    return EngineFailed(f"{where.name} wrote what is not understood: {shown(str(said))}")
 
 
 def ended(code: int) -> str:
@@ -173,4 +172,4 @@ def ended(code: int) -> str:
 
 def _try(where: Where) -> str:
     """A command that shows the same to the user."""
-    return shlex.join([*where.command, "sh", "-c", "true"]) if where.command else f"ssh {where.text}"
+    return f"{where.name} sh -c true" if where.command else f"ssh {where.name}"

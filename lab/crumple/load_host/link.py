@@ -93,7 +93,7 @@ class Link:
     def record(self) -> bytes:
         """The TrialRecord of the trial that is over, as JSON. Raises EngineFailed."""
         if not self._record:
-            raise EngineFailed(f"{self.where.text} wrote no record", output_tail=self._tail)
+            raise EngineFailed(f"{self.where.name} wrote no record", output_tail=self._tail)
         return self._record.strip()[len(RECORD) : -1]
 
     def ask(self, line: str, within_s: float = ASKED_S) -> bytes:
@@ -109,7 +109,7 @@ class Link:
             if said.startswith(answers):
                 return said[len(answers) : -1]
             if complaint := engines.complaint(said.decode("utf-8", "replace")):
-                raise EngineFailed(f"{self.where.text}: {complaint[0]}", complaint[1])
+                raise EngineFailed(f"{self.where.name}: {complaint[0]}", complaint[1])
 
     def end_null_server(self) -> None:
         """End the null server that was asked for."""
@@ -142,7 +142,7 @@ class Link:
         self._process.close()
         states = sweep.sweep(self.where, self.mark)
         if ending is None:
-            message = f"load-host-lost: {self.where.text} {what} within {within_s:.0f} s"
+            message = f"load-host-lost: {self.where.name} {what} within {within_s:.0f} s"
             raise LoadHostLost("frozen", message, "measure again", self._tail)
         raise host_errors.lost(self.where, ending, SILENCE_S, states)
 

@@ -26,10 +26,9 @@ PROGRAM = "engine-"
 class LoadHost:
     """Where the load comes from. Use it as a context: it ends all that it has started, here and there."""
 
-    def __init__(self, where: Where, program: Path, name: str = "") -> None:
-        """`program`: the engine's, on this machine; `name`: as results say it. Nothing is opened yet."""
+    def __init__(self, where: Where, program: Path) -> None:
+        """`program`: the engine's, on this machine. Nothing is opened yet."""
         self.where = where
-        self.name = name or where.text
         self._engine = SentEngine.of(program)
         self._idle: list[Link] = []
         # One link at a time finds or sends the engine.
@@ -61,6 +60,11 @@ class LoadHost:
         except ValueError:
             raise host_errors.not_understood(self.where, said) from None
 
+    @property
+    def name(self) -> str:
+        """As results say it."""
+        return self.where.name
+
     @cached_property
     def facts(self) -> FactsThere:
         """What the engine there states of its machine. Raises LoadHostFailed, LoadHostLost, EngineFailed."""
@@ -68,7 +72,7 @@ class LoadHost:
             return FactsThere.model_validate(self.ask("facts"))
         except ValueError as error:
             said = host_errors.shown(str(error))
-            raise EngineFailed(f"{self.where.text} states no facts: {said}") from None
+            raise EngineFailed(f"{self.where.name} states no facts: {said}") from None
 
     @property
     def physical_cores(self) -> list[list[int]]:

@@ -36,7 +36,7 @@ class There:
     @property
     def name(self) -> str:
         """What it is called in sentences."""
-        return self.host.where.text
+        return self.host.where.name
 
     def machine(self) -> LoadMachine:
         """The machine as plans see it."""

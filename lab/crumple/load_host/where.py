@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from crumple.errors import UsageError
+from crumple.words import masked
 
 # How the system's ssh is called. Its configuration applies, except for what opens a socket on this machine,
 # asks somebody, or changes what the streams carry.
@@ -33,6 +34,11 @@ class Where:
 
     text: str
     command: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """As results and messages say it: without secrets."""
+        return masked.load_host(self.text)
 
     @property
     def is_ssh(self) -> bool:

@@ -207,7 +207,7 @@ def _side(loads: Sequence[LoadDocument], entries: Sequence[StoredEntry], place: 
         run=entries[-1].name if len(entries) == 1 else f"{len(entries)} loads (the last: {entries[-1].name})",
         study="load",
         scale="load",
-        machine=last.machine,
+        machine=last.measured_on,
         versions={},
         answers={},
         values={(*place, False): values},
@@ -306,7 +306,7 @@ def _point(found: FindDocument, name: str) -> BreakingPoint:
         starts=found.starts if found.afresh else 1,
         asked=found.asked,
         terms=terms,
-        machine=found.machine,
+        machine=found.measured_on,
         by_rate=found.by == "rate",
     )
 
@@ -338,9 +338,10 @@ def latest_like(
 
 
 def machine_of(entry: StoredEntry) -> Mapping[str, Any]:
-    """Return the facts of the machine that measured it. Raises NotStored."""
+    """Return the facts of the machine that measured it, and which the load came from. Raises NotStored."""
     found: Mapping[str, Any] = entry.document["machine"]
-    return found
+    far = entry.document.get("loaded_from")
+    return found if far is None else {**found, comparison.LOAD_HOST: far["where"]}
 
 
 def signature(entry: StoredEntry) -> object:

@@ -75,7 +75,7 @@ def _side(found: VersusDocument, name: str) -> Side:
         run=name,
         study=VERSUS,
         scale=VERSUS,
-        machine=found.machine,
+        machine=found.measured_on,
         versions={},
         answers={},
         values={(*places[letter], False): _values(result, letter) for letter in result.others},

@@ -92,25 +92,6 @@ def _curl_typed(text: str) -> str:
     return shlex.join(words)
 
 
-def _where_typed(text: str) -> str:
-    """Mask the secrets among the words of a command that leads to a load host."""
-    if " " not in text.strip():
-        return text
-    try:
-        words = shlex.split(text)
-    except ValueError:
-        return MASK
-    masks, before = [], ""
-    for word in words:
-        name, equals, value = word.partition("=")
-        follows = before.startswith("-") and not word.startswith("-") and masked.is_secret(before, word)
-        masks.append(
-            MASK if follows else f"{name}={MASK}" if equals and masked.is_secret(name, value) else word
-        )
-        before = word
-    return text if masks == words else shlex.join(masks).replace(shlex.quote(MASK), MASK)
-
-
 def _hidden(_: str) -> str:
     return MASK
 
@@ -139,7 +120,7 @@ _TYPED = {
     "-a": _user_typed,
     "--basic-auth": _user_typed,
     "--try": _value_typed,
-    "--from": _where_typed,
+    "--from": masked.load_host,
     "-x": _proxy_typed,
     "--proxy": _proxy_typed,
 }

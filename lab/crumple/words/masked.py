@@ -6,6 +6,7 @@ repeats one of these it is masked as well, and so are the server's cookies.
 """
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator
 from urllib.parse import unquote_plus
 
@@ -120,6 +121,23 @@ def header(name: str, value: str) -> str:
     if name.lower() in _CHALLENGES:
         return _CHALLENGE_WORD.sub(lambda found: MASK if _looks_like_a_token(found[0]) else found[0], value)
     return MASK if is_secret(name, value) else url(value)
+
+
+def load_host(text: str) -> str:
+    """Return what --from names without secrets, which may be among the words of a command."""
+    if " " not in text.strip():
+        return text
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        return MASK
+    masks, before = [], ""
+    for word in words:
+        name, equals, value = word.partition("=")
+        follows = before.startswith("-") and not word.startswith("-") and is_secret(before, word)
+        masks.append(MASK if follows else f"{name}={MASK}" if equals and is_secret(name, value) else word)
+        before = word
+    return text if masks == words else shlex.join(masks).replace(shlex.quote(MASK), MASK)
 
 
 def body(text: str) -> str:

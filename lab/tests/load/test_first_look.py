@@ -14,6 +14,7 @@ from typing import Any
 import documents
 import fault_servers
 import faulty_servers
+import made_loads
 import made_overloads
 import made_unloaded
 import pytest
@@ -140,6 +141,8 @@ def test_the_commands_that_go_on_from_there() -> None:
     assert [typed for typed, _ in first_screen.commands(far)] == [
         f"crumple find {url}", f"crumple versus {url} OTHER_URL", f"crumple load {url}"
     ]  # fmt: skip
+    from_there = synthetic_load.remade(load, loaded_from=made_loads.FAR)
+    assert first_screen.commands(from_there)[1][0] == f"crumple diagnose {url} --from 'ssh loader'"
     failing = synthetic_load.remade(synthetic_load.failing(), url="http://localhost/a?b=1&c=2")
     assert first_screen.commands(failing)[0][0] == "crumple 'http://localhost/a?b=1&c=2' --debug"
 

@@ -30,12 +30,12 @@ def test_it_is_measured_on_the_load_host_and_kept_for_it(tmp_path: Path) -> None
     near, asked = real_engine.loaded(), list[str]()
     with other_hosts.started("loader") as loader:
         # Its loopback is its own: a null server of this machine would not be reached from there.
-        named = where.read(" ".join(loader.words()))
-        with LoadHost(named, near.path, "loader") as host:
+        named = " ".join(loader.words())
+        with LoadHost(where.read(named), near.path) as host:
             found = [after(replace(near, load_host=host), tmp_path, asked) for _ in range(2)]
             assert found[0] is not None and found[0].throughput_per_s and found[1] == found[0]
             assert other_hosts.at_last(lambda: "null-server" not in str(loader.processes()))
-        with LoadHost(named, near.path, "another") as host:
+        with LoadHost(where.read(f"env A=1 {named}"), near.path) as host:
             assert after(replace(near, load_host=host), tmp_path, asked) is not None
     assert asked == ["measured"] * 2 and len(list(tmp_path.iterdir())) == 2
 

@@ -27,3 +27,9 @@ def test_what_is_no_load_host_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(UsageError) as refused:
         where.read(text)
     assert str(refused.value).isprintable() and refused.value.remedy
+
+
+def test_a_secret_among_the_words_of_a_command_is_in_no_name() -> None:
+    hidden = where.read("env API_TOKEN=hidden ssh loader")
+    assert "hidden" in hidden.argv()[1] and "hidden" not in hidden.name
+    assert where.read("user@loader").name == "user@loader"

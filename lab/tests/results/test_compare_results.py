@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import made_comparisons
+import made_loads
 import made_results
 import made_versus
 import numpy as np
@@ -191,8 +192,8 @@ def test_on_another_machine_nothing_is_judged_unless_by_cpu(call: Call) -> None:
     found = rows(out)
     assert code == 0 and json.loads(out)["other_machine"] == ["kernel was 6.1, is 6.9"]
     assert "caution: the machine is another: kernel was 6.1, is 6.9" in call(before, "kernel")[2]
-    load("far", 1.3, machine={**MACHINE, "load_host": "loader"})
-    came = "the load came from the server's machine, comes from loader"
+    load("far", 1.3, loaded_from=made_loads.FAR.model_dump())
+    came = "the load came from the server's machine, comes from ssh loader"
     assert f"caution: the machine is another: {came}" in call(before, "far")[2]
     for metric in ("throughput", "response_p50", "response_p99"):
         assert (found[metric]["change"], found[metric]["reason"]) == ("not known", "the machine is another")

@@ -56,7 +56,6 @@ def document_of(diagnosis: Diagnosis) -> DiagnoseDocument:
             asked=plan.label,
             headline=say.headline(diagnosis),
             engine_version=diagnosis.engine_version,
-            load_host=diagnosis.load_host,
         ),
         server=plan.label,
         pid=diagnosis.subject.pid,

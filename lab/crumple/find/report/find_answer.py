@@ -130,7 +130,7 @@ def _limit(finding: SearchFigures) -> Iterator[tuple[Names, Words]]:
     if why := row.removeprefix("cannot tell: "):
         yield ("first limit",), sentence(f"what limits it cannot be told: {why}")
     if finding.is_local and finding.found.lost is None:
-        yield (), f"Ask: crumple diagnose {_server(finding.asked)}"
+        yield (), f"Ask: crumple diagnose {_server(finding.asked)}{finding.document.from_flag}"
 
 
 def _server(asked: str) -> str:

@@ -59,7 +59,6 @@ def document_of(
     server_cores: int | None,
     is_local: bool,
     engine_version: str,
-    load_host: str | None = None,
     began_unix_s: float,
 ) -> FindDocument:
     """Return the document of a search that is over, which has no name yet.
@@ -76,7 +75,6 @@ def document_of(
             asked=asked,
             headline="",
             engine_version=engine_version,
-            load_host=load_host,
         ),
         **find_document.of_search(found),
         **{name: getattr(question, name) for name in find_document.QUESTION},

@@ -80,9 +80,7 @@ def rows(load: LoadDocument) -> Iterator[tuple[str, str]]:
 
 def commands(load: LoadDocument) -> list[tuple[str, str]]:
     """Return commands that go on from here, each with what it is for."""
-    url, limit = shlex.quote(load.url), limit_of(load)
-    if load.loaded_from is not None:
-        url = f"{url} --from {shlex.quote(load.loaded_from.where)}"
+    url, limit = f"{shlex.quote(load.url)}{load.from_flag}", limit_of(load)
     objective = "" if limit == f"{OBJECTIVE_MS:g}ms" else f" --objective 'p99<{limit}, failed<0.1%'"
     found = [(f"crumple {url} --debug", "one request, and its answer")] if load.record.outcomes.failed else []
     if load.lost is not None:

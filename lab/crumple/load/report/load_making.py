@@ -71,7 +71,6 @@ def make(
             asked=load_sentences.asked(record.spec, url),
             headline="",
             engine_version=record.engine_version,
-            load_host=record.load_host,
             tags=tags,
         ),
         url=url,

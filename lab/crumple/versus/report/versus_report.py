@@ -53,7 +53,6 @@ def document_of(
     afresh: Mapping[str, bool],
     server_cores: Mapping[str, int],
     engine_version: str,
-    load_host: str | None = None,
     began_unix_s: float,
 ) -> VersusDocument:
     """Return the document of a comparison that is over, which has no name yet.
@@ -73,7 +72,6 @@ def document_of(
             asked="",
             headline="",
             engine_version=engine_version,
-            load_host=load_host,
         ),
         versions=tuple(
             VersionData(
