@@ -54,7 +54,7 @@ TABLES = {
     "load_commands": ("load",),
     "search_commands": ("find", "diagnose", "versus", "import"),
     "run_commands": ("try", "run", "report"),
-    "server_commands": ("servers", "workloads", "studies", "setup", "verify", "new-server", "costs"),
+    "server_commands": ("servers", "workloads", "studies", "setup", "verify", "new-server", "costs", "fleet"),
     "result_commands": ("list", "show", "compare", "export", "completion"),
 }
 COMMANDS = tuple(name for names in TABLES.values() for name in names)

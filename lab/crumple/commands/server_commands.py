@@ -82,3 +82,26 @@ def costs(json: Json = False) -> None:
     from crumple.commands import lists
 
     raise typer.Exit(lists.list_costs(json))
+
+
+@TABLE.command(epilog=example("crumple fleet check --from loader --from 'kubectl exec -i load-pod --'"))
+def fleet(
+    what: Annotated[str, typer.Argument(metavar="check", help="What to do.", callback=refuse_blank)],
+    from_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--from",
+            metavar="WHERE",
+            help="A machine that loads are to come from, as in crumple load. May be repeated.",
+            callback=refuse_blank,
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Look at load hosts: whether each is reached, how far away it is, what it has, and what it lacks.
+
+    This takes a few seconds. Exit code 1: one of them is not reached.
+    """
+    from crumple.commands import fleet
+
+    raise typer.Exit(fleet.run(what, from_ or [], json))

@@ -43,7 +43,7 @@ class Link:
         self._tail: deque[str] = deque(maxlen=TAIL_LINES)
         self._process = PipedProcess(where.argv())
         try:
-            self.path = engine.begin(self._process, where, self.mark)
+            self.path, self.was_sent = engine.begin(self._process, where, self.mark)
             self._process.watch(b"beat\n", SILENCE_S)
             self._check_version()
         except BaseException:

@@ -6,13 +6,12 @@ the server is: to the load host it is the address by which that one reaches this
 
 import ipaddress
 import socket
-import statistics
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from crumple.errors import CrumpleError, UsageError
+from crumple.load_host import way
 from crumple.load_host.facts_there import FactsThere
 from crumple.load_host.host_errors import shown
 from crumple.load_host.load_host import LoadHost
@@ -116,12 +115,7 @@ class There:
 
 def reached(host: LoadHost) -> There:
     """Return a load host as it states itself. Raises LoadHostFailed, LoadHostLost, EngineFailed."""
-    took_ns: list[int] = []
-    for _ in range(ROUND_TRIPS):
-        began_ns = time.monotonic_ns()
-        host.ask("clock")
-        took_ns.append(time.monotonic_ns() - began_ns)
-    return There(host, host.facts, statistics.median(took_ns))
+    return There(host, host.facts, way.measured(host.ask, ROUND_TRIPS).median_ns)
 
 
 def _is_loopback(host: str) -> bool:

@@ -95,11 +95,11 @@ class SentEngine:
         text = SCRIPT.replace("@MARK@", mark).replace("@DIGEST@", self.digest)
         return text.replace("@SIZE@", str(self.size)).encode()
 
-    def begin(self, shell: PipedProcess, where: Where, mark: str) -> str:
-        """Let the shell become the engine; the engine's path there. Raises LoadHostFailed."""
+    def begin(self, shell: PipedProcess, where: Where, mark: str) -> tuple[str, bool]:
+        """Let the shell become the engine; its path there, and whether it was sent. Raises LoadHostFailed."""
         shell.send(self.script(mark))
         refusals: list[str] = []
-        within_s = OPEN_S
+        within_s, was_sent = OPEN_S, False
         while True:
             word, _, rest = _answer(shell, where, mark, within_s).partition(" ")
             if word == "here":
@@ -108,13 +108,13 @@ class SentEngine:
                 shell.send(b"send\n")
             elif word == "send":
                 shell.send(self.path.read_bytes())
-                within_s = SEND_S
+                within_s, was_sent = SEND_S, True
             elif word == "no":
                 refusals.append(rest)
             elif word == "failed":
                 raise host_errors.no_place(where, refusals, self.size)
             elif word == "engine":
-                return rest
+                return rest, was_sent
 
 
 def _answer(shell: PipedProcess, where: Where, mark: str, within_s: float) -> str:

@@ -18,6 +18,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from crumple.diagnose.report.diagnose_document import DiagnoseDocument
 from crumple.find.report.find_document import FindDocument
 from crumple.load.report.load_document import LoadDocument
+from crumple.load_host.fleet_check import ReachedHost, UnreachedHost
 from crumple.machine.ceiling import Cost
 from crumple.results.listing import ListDocument
 from crumple.results.printed_documents import (
@@ -90,6 +91,7 @@ DOCUMENTS: Mapping[str, Document] = {
     "workloads": Document(tuple[WorkloadRow, ...], "printed by `crumple workloads --json`"),
     "studies": Document(tuple[StudyRow | StudyFault, ...], "printed by `crumple studies --json`"),
     "costs": Document(tuple[Cost, ...], "printed by `crumple costs --json`"),
+    "fleet": Document(tuple[ReachedHost | UnreachedHost, ...], "printed by `crumple fleet check --json`"),
     "verify": Document(tuple[VerifiedRow, ...], "printed by `crumple verify --json`"),
     "setup": Document(tuple[PreparedRow, ...], "printed by `crumple setup --json`"),
     "new-server": Document(NewServer, "printed by `crumple new-server --json`"),

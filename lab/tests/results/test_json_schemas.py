@@ -164,6 +164,7 @@ def test_what_asks_the_servers_conforms(call: Call, monkeypatch: pytest.MonkeyPa
     conforms(printed(call, "verify", "tiny"), "verify")
     conforms(printed(call, "setup", "tiny", "--yes"), "setup")
     conforms(printed(call, "costs"), "costs")
+    conforms(printed(call, "fleet", "check", "--from", "env A=1", "--from", "false of-a-test"), "fleet")
 
 
 def test_an_exchange_conforms() -> None:
