@@ -73,7 +73,7 @@ pub struct Stamping {
 impl Stamping {
     /// Asks for stamps, and waits until the kernel stamps a datagram to this socket as it arrives. Returns `None` if
     /// it never does. A datagram without a stamp gets the time of its reading, which is later than `sent_ns`
-    /// (`__sock_recv_timestamp`).
+    /// (`__sock_recv_timestamp`). The socket is connected to itself, so that nobody else reaches it.
     pub fn begin() -> Option<Self> {
         let socket = net::socket_with(
             AddressFamily::INET,
@@ -84,9 +84,9 @@ impl Stamping {
         .ok()?;
         ask_for_stamps(&socket).ok()?;
         net::bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).ok()?;
-        let own = net::getsockname(&socket).ok()?;
+        net::connect(&socket, &net::getsockname(&socket).ok()?).ok()?;
         for _ in 0..STAMPING_TRIES {
-            net::sendto(&socket, b"?", net::SendFlags::empty(), &own).ok()?;
+            net::send(&socket, b"?", net::SendFlags::empty()).ok()?;
             let sent_ns = unix_ns();
             let received = receive(socket.as_fd(), &mut [0; 8], true);
             if received.is_ok_and(|received| (1..=sent_ns).contains(&received.stamp)) {
@@ -311,6 +311,18 @@ mod tests {
             std::thread::sleep(std::time::Duration::from_millis(1));
             assert_ne!(read(&socket, true).stamp, 0);
         }
+    }
+
+    #[test]
+    fn what_keeps_the_kernel_stamping_hears_nobody_else() {
+        let stamping = Stamping::begin().unwrap();
+        let port = local(&stamping._socket).unwrap().port();
+        let all = std::fs::read_to_string("/proc/self/net/udp").unwrap();
+        // Its own address, and that of its only peer (proc_pid_net(5)).
+        let own = format!("0100007F:{port:04X}");
+        let of_it: Vec<_> = all.lines().filter(|line| line.contains(&own)).collect();
+        assert_eq!(of_it.len(), 1, "{all}");
+        assert_eq!(of_it[0].split_whitespace().filter(|&field| field == own).count(), 2, "{of_it:?}");
     }
 
     /// Returns the range that the kernel keeps for the socket, or `None` if the kernel has no such option.
