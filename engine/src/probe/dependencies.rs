@@ -104,7 +104,7 @@ impl Dependencies {
         let namespace = Namespace::of(Some(root));
         let mut dependencies = Self {
             root,
-            netlink: namespace.within(Netlink::open).map_err(|error| not_here(&error))?,
+            netlink: Netlink::open_in(namespace).map_err(|error| not_here(&error))?,
             tcp: OpenedTcp::open(namespace, server).map_err(|error| not_here(&error))?,
             unix: OpenedUnix::default(),
             udp: Datagrams::open(namespace),

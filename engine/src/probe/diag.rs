@@ -38,7 +38,7 @@ impl Diag {
         if namespace.is_own() {
             return Ok(own);
         }
-        Ok(Self { netlink: namespace.within(Netlink::open)? })
+        Ok(Self { netlink: Netlink::open_in(namespace)? })
     }
 
     /// Looks up a socket that there is: a kernel without the module tcp_diag answers that there is none.

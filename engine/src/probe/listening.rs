@@ -26,7 +26,7 @@ pub fn check(root: Pid, server: SocketAddr) -> Result<(), String> {
 ///
 /// A tree may have got its connections from a program that it descends from.
 fn is_anothers(root: Pid, server: SocketAddr) -> bool {
-    let sockets = Namespace::of(Some(root)).within(Netlink::open);
+    let sockets = Netlink::open_in(Namespace::of(Some(root)));
     let Ok(all) = sockets.and_then(|mut netlink| listeners(&mut netlink)) else {
         return false;
     };

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use rustix::net::netlink::{SOCK_DIAG, SocketAddrNetlink};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, socket_with};
+
+use super::namespace::Namespace;
 
 // What follows is from linux/netlink.h, linux/sock_diag.h and linux/inet_diag.h.
 const HEADER_BYTES: usize = 16;
@@ -51,9 +53,14 @@ impl Netlink {
     /// # Errors
     /// If the kernel offers no sock_diag, or a sandbox forbids it.
     pub fn open() -> io::Result<Self> {
-        let flags = SocketFlags::CLOEXEC;
-        let socket =
-            rustix::net::socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, Some(SOCK_DIAG))?;
+        Self::open_in(Namespace::OWN)
+    }
+
+    /// # Errors
+    /// As `open`, or if the namespace may not be entered.
+    pub fn open_in(namespace: Namespace) -> io::Result<Self> {
+        let (family, flags) = (AddressFamily::NETLINK, SocketFlags::CLOEXEC);
+        let socket = namespace.within(|| socket_with(family, SocketType::DGRAM, flags, Some(SOCK_DIAG)))?;
         rustix::net::connect(&socket, &SocketAddrNetlink::new(0, 0))?;
         set_socket_timeout(&socket, Timeout::Recv, Some(LOST_AFTER))?;
         Ok(Self { socket, sequence: 0, buffer: vec![0; BUFFER_BYTES].into_boxed_slice() })

@@ -86,7 +86,7 @@ impl ServerStages {
         request_bytes: Option<u64>,
         random: Xoshiro256PlusPlus,
     ) -> Result<Self, String> {
-        let sockets = Diag::open_in(namespace).and_then(|diag| Ok((diag, namespace.within(Netlink::open)?)));
+        let sockets = Diag::open_in(namespace).and_then(|diag| Ok((diag, Netlink::open_in(namespace)?)));
         let tables = match sockets {
             Ok((diag, mut netlink)) => {
                 let all = tcp_table::listeners(&mut netlink).map_err(|error| not_here(&error))?;
