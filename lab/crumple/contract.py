@@ -1544,6 +1544,12 @@ class Facts(Frozen):
     kernel: str | None
     """The kernel's release."""
 
+    boot_id: str | None
+    """Which start of a kernel this is: the same of all that share its cores."""
+
+    network_namespace: str | None
+    """The network namespace, as the kernel names it."""
+
     cpu_model: str | None
     cores: tuple[int, ...]
     """The cores that an engine may use there."""
