@@ -27,6 +27,7 @@ mod netlink;
 mod opened_tcp;
 mod opened_unix;
 mod pace;
+mod parts;
 pub mod peers;
 #[cfg(test)]
 mod played;

@@ -121,12 +121,16 @@ impl StageWatch {
         if let Some(why) = why {
             return StageRecord { in_front: self.in_front, ..StageRecord::unread(why) };
         }
-        let read_by = match self.looked_up {
-            Ok(LookedUp::ServerEnds(_)) => ReadBy::ServerEnd,
-            _ => ReadBy::Board,
+        let (read_by, in_parts) = match &self.looked_up {
+            Ok(LookedUp::ServerEnds(stages)) => (ReadBy::ServerEnd, stages.writes_in_parts()),
+            _ => (ReadBy::Board, false),
         };
         let mut record = StageRecord { read_by, ..StageRecord::default() };
-        Gaps::evenly(self.rows.rows(), |row| row.0).iter().for_each(|row| record.push(row));
+        for mut row in Gaps::evenly(self.rows.rows(), |row| row.0) {
+            // Also those that were read before that was seen.
+            row.3 = if in_parts { row.3.in_parts() } else { row.3 };
+            record.push(&row);
+        }
         record
     }
 }

@@ -125,6 +125,72 @@ fn exchanges_shorter_than_a_tick_of_the_kernels_clock_are_told_apart() {
     });
 }
 
+/// Answers differ in length and in how often they are written, so that nothing can be counted. `parts_ms`: how long the
+/// server works before each part of an answer.
+fn serve_varied(mut socket: TcpStream, parts_ms: &[u64]) {
+    socket.set_nodelay(true).unwrap();
+    let mut random = u64::from(socket.peer_addr().unwrap().port());
+    while read_request(&mut socket) {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let lines = 1 + (random >> 60) as usize;
+        let mut head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", lines * parts_ms.len());
+        for &wait_ms in parts_ms {
+            thread::sleep(Duration::from_millis(wait_ms));
+            let text = head + &"x".repeat(lines);
+            head = String::new();
+            let (one, other) = text.as_bytes().split_at(if random >> 63 == 0 { text.len() / 2 } else { 0 });
+            if socket.write_all(one).and_then(|()| socket.write_all(other)).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Returns how many requests were found inside, and how many were not told apart.
+fn found_of_varied(parts_ms: &'static [u64], change: impl Fn(&mut Value)) -> (f64, f64) {
+    let (listener, address) = listen();
+    thread::spawn(move || {
+        for socket in listener.incoming() {
+            thread::spawn(move || serve_varied(socket.unwrap(), parts_ms));
+        }
+    });
+    let mut spec = watched(&address);
+    spec["stop"] = for_seconds(3.0);
+    spec["requests"][0]["expect"]["body_bytes"] = Value::Null;
+    change(&mut spec);
+    let record = run(&spec);
+    (mean(&record, "inside"), mean(&record, "not_told_apart"))
+}
+
+#[test]
+fn a_server_that_works_on_the_second_part_of_an_answer_is_not_taken_to_have_answered() {
+    for parts_ms in [&[40, 60], &[10, 15], &[2, 2]] {
+        until_shown(|| {
+            let (inside, untold) = found_of_varied(parts_ms, |_| ());
+            // All are there at any time, in the first half of the work or in the second.
+            let holds = inside < 0.75 * USERS as f64 && inside + untold > 0.8 * USERS as f64;
+            if holds {
+                Ok(())
+            } else {
+                Err(format!("{parts_ms:?}: {inside} inside, {untold} not told apart"))
+            }
+        });
+    }
+}
+
+#[test]
+fn an_answer_in_one_part_is_told_from_a_request_inside_though_nothing_can_be_counted() {
+    until_shown(|| {
+        let pause = |spec: &mut Value| {
+            spec["shape"] =
+                json!({"kind": "closed", "connections": USERS, "pause_ms": 50.0, "pause": "fixed"});
+        };
+        let (inside, untold) = found_of_varied(&[50], pause);
+        let holds = (6.0..10.0).contains(&inside) && untold < 0.5;
+        if holds { Ok(()) } else { Err(format!("{inside} inside, {untold} not told apart")) }
+    });
+}
+
 #[test]
 fn connections_that_wait_for_the_next_request_have_none() {
     let mut spec = watched(&after(Duration::from_millis(10)));

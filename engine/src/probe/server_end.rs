@@ -25,6 +25,8 @@ pub enum Place {
     Returning,
     /// No request is here: the answer was sent, or the next request has not come.
     Elsewhere,
+    /// Something was sent later than data came: the answer, or a part of it.
+    Sent,
     /// Inside or elsewhere.
     Untold,
 }
@@ -55,7 +57,7 @@ pub fn place(end: &End, last: Last, answered: Option<Answered>) -> Place {
         (Some(Answered::NotAll), _) => Place::Inside,
         (Some(Answered::InPart), _) => Place::Unsent,
         (None, Last::Received) => Place::Inside,
-        (None, Last::Sent) => Place::Elsewhere,
+        (None, Last::Sent) => Place::Sent,
         (None, Last::Unknown) => Place::Untold,
     }
 }
@@ -92,13 +94,14 @@ mod tests {
     #[test]
     fn what_is_on_its_way_to_the_client_is_elsewhere() {
         let sent = End { unacknowledged_bytes: 9, ..READ };
-        assert_eq!(place(&sent, Last::Sent, None), Place::Elsewhere);
+        assert_eq!(place(&sent, Last::Sent, None), Place::Sent);
+        assert_eq!(place(&sent, Last::Sent, Some(Answered::All)), Place::Elsewhere);
     }
 
     #[test]
     fn which_data_were_last_tells_whether_a_request_is_inside() {
         let places = [Last::Received, Last::Sent, Last::Unknown].map(|last| place(&READ, last, None));
-        assert_eq!(places, [Place::Inside, Place::Elsewhere, Place::Untold]);
+        assert_eq!(places, [Place::Inside, Place::Sent, Place::Untold]);
         let nothing_came = End { traffic: Some(Traffic::default()), ..READ };
         assert_eq!(of(nothing_came), Place::Elsewhere);
     }

@@ -5,6 +5,8 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::thread;
+use std::time::Duration;
 
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -15,6 +17,7 @@ use super::exchange::{Last, Look};
 use super::load_filter::accepted_at;
 use super::namespace::Namespace;
 use super::netlink::Netlink;
+use super::parts::Parts;
 use super::server_end::{Place, place};
 use super::sockets::SocketFiles;
 use super::tcp_end::End;
@@ -27,6 +30,10 @@ use crate::process_tree::Pid;
 const READINGS_PER_LIST: u32 = 16;
 /// Connections last if no more than this share of them was closed or opened from one list to the next.
 const CHANGED_MOST: f64 = 0.05;
+/// One of these times after a reading: in a short one a short exchange goes on by one step, a long one needs a longer.
+const AGAIN_AFTER_MS: [u64; 3] = [1, 2, 4];
+/// As many as a reading draws at least: this may double what it costs.
+const AGAIN_MOST: usize = 8;
 
 /// How many of the connections that were looked at had a request at which place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,6 +46,8 @@ pub struct Places {
     pub unread: u64,
     pub inside: u64,
     pub returning: u64,
+    /// Something was sent last: elsewhere, unless the server writes its answers in parts.
+    pub sent: u64,
     pub untold: u64,
 }
 
@@ -46,6 +55,7 @@ pub struct ServerStages {
     tables: Tables,
     server: SocketAddr,
     counting: Counting,
+    parts: Parts,
     random: Xoshiro256PlusPlus,
     /// What was found at the last look at each connection.
     looks: HashMap<Ends, Look>,
@@ -103,6 +113,7 @@ impl ServerStages {
             tables,
             server,
             counting: Counting::new(request_bytes),
+            parts: Parts::default(),
             random,
             looks: HashMap::new(),
             listed: Vec::new(),
@@ -131,6 +142,11 @@ impl ServerStages {
         })
     }
 
+    /// Returns whether the server was seen to write answers in parts: where something was sent last, a request may be inside.
+    pub fn writes_in_parts(&self) -> bool {
+        self.parts.are_seen()
+    }
+
     /// Looks at connections: at all, or at up to `most` that are drawn.
     ///
     /// # Errors
@@ -138,7 +154,29 @@ impl ServerStages {
     pub fn read(&mut self, most: usize) -> io::Result<Places> {
         let found = self.places(most)?;
         self.has_seen |= found.connections > 0;
+        if found.sent + found.untold > 0 {
+            self.look_again()?;
+        }
         Ok(found)
+    }
+
+    /// Looks again at some connections of which counting tells nothing: what is first after the reading tells whether answers
+    /// come in parts. Until the next reading too much happens.
+    fn look_again(&mut self) -> io::Result<()> {
+        let Tables::Sockets { diag, .. } = &mut self.tables else {
+            return Ok(());
+        };
+        let after_ms = AGAIN_AFTER_MS[self.random.random_range(0..AGAIN_AFTER_MS.len())];
+        thread::sleep(Duration::from_millis(after_ms));
+        for &(local, peer) in self.listed.iter().take(AGAIN_MOST) {
+            let end = diag.end(local, peer, true)?.filter(|end| end.may_send && end.may_hear);
+            let Some((before, end)) = self.looks.get(&(local, peer)).zip(end) else {
+                continue;
+            };
+            let (_, look) = look(&end, Some(before), &self.counting, &mut self.parts);
+            self.looks.extend(look.map(|look| ((local, peer), look)));
+        }
+        Ok(())
     }
 
     fn places(&mut self, most: usize) -> io::Result<Places> {
@@ -166,8 +204,9 @@ impl ServerStages {
         let stayed = found.iter().filter(|each| self.looks.contains_key(&ends(each))).count();
         let changed = 1.0 - stayed as f64 / self.looks.len().max(found.len()).max(1) as f64;
         self.draws = if changed <= CHANGED_MOST { READINGS_PER_LIST } else { 0 };
+        let (looks, parts) = (&self.looks, &mut self.parts);
         let looked: Vec<_> =
-            found.iter().map(|each| look(&each.end, self.looks.get(&ends(each)), &self.counting)).collect();
+            found.iter().map(|each| look(&each.end, looks.get(&ends(each)), &self.counting, parts)).collect();
         self.listed = found.iter().map(ends).collect();
         self.looks =
             self.listed.iter().zip(&looked).filter_map(|(&ends, &(_, look))| Some((ends, look?))).collect();
@@ -193,7 +232,8 @@ impl ServerStages {
                 gone += 1;
                 continue;
             };
-            let (place, look) = look(&end, self.looks.get(&(local, peer)), &self.counting);
+            let before = self.looks.get(&(local, peer));
+            let (place, look) = look(&end, before, &self.counting, &mut self.parts);
             looked.push(place);
             self.looks.extend(look.map(|look| ((local, peer), look)));
         }
@@ -203,8 +243,11 @@ impl ServerStages {
 }
 
 /// Returns at which place a request is, and what is to be known of this look at the next one.
-fn look(end: &End, before: Option<&Look>, counting: &Counting) -> (Place, Option<Look>) {
+fn look(end: &End, before: Option<&Look>, counting: &Counting, parts: &mut Parts) -> (Place, Option<Look>) {
     let look = end.traffic.map(|traffic| Look::new(end, traffic, before));
+    if let Some((before, now)) = before.zip(look.as_ref()) {
+        parts.note(before, now);
+    }
     let last = look.map_or(Last::Unknown, |look| look.last);
     (place(end, last, counting.answered(end)), look)
 }
@@ -240,6 +283,7 @@ impl Places {
                 Place::Unread => &mut found.unread,
                 Place::Inside => &mut found.inside,
                 Place::Returning => &mut found.returning,
+                Place::Sent => &mut found.sent,
                 Place::Untold => &mut found.untold,
                 Place::Elsewhere => continue,
             } += 1;

@@ -27,7 +27,7 @@ const ASKED: usize = 1_024;
 const ASKED_FOR_ONE: usize = 16 * ASKED;
 
 /// How many of the requests that were drawn at one time were at which stage.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
     /// The requests in flight when it began.
     pub in_flight: u64,
@@ -47,6 +47,10 @@ pub struct Reading {
     pub thrown_away: u64,
     /// It was not known whether there was a request.
     pub not_told_apart: u64,
+    /// From the server's end alone: connections on which something was sent last.
+    pub sent_last: u64,
+    /// How many connections each that was looked at stands for.
+    pub stands_for: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,11 +225,11 @@ fn of_server(end: &End, is_sent: bool) -> Option<Stage> {
 impl Reading {
     /// Returns what was found from the server's end alone. Only requests that are at the server are known to be in flight.
     pub fn at_server(found: &Places) -> Self {
-        let &Places { not_accepted, unsent, unread, inside, returning, untold, .. } = found;
+        let &Places { not_accepted, unsent, unread, inside, returning, sent, untold, .. } = found;
         let drawn = not_accepted + unsent + unread + inside + returning + untold;
-        let all = found.connections as f64 / found.looked_at.max(1) as f64;
+        let stands_for = found.connections as f64 / found.looked_at.max(1) as f64;
         Self {
-            in_flight: (drawn as f64 * all).round() as u64,
+            in_flight: (drawn as f64 * stands_for).round() as u64,
             drawn,
             not_accepted,
             unsent,
@@ -234,6 +238,19 @@ impl Reading {
             returning,
             thrown_away: 0,
             not_told_apart: untold,
+            sent_last: sent,
+            stands_for,
+        }
+    }
+
+    /// Returns the same for a server that was seen to write answers in parts: what was sent last may be a part.
+    pub fn in_parts(self) -> Self {
+        let drawn = self.drawn + self.sent_last;
+        Self {
+            in_flight: (drawn as f64 * self.stands_for).round() as u64,
+            drawn,
+            not_told_apart: self.not_told_apart + self.sent_last,
+            ..self
         }
     }
 
