@@ -140,6 +140,7 @@ fn trials_follow_one_another_and_each_begins_when_it_is_told() {
         thread::sleep(Duration::from_millis(200));
         assert_eq!(witness.asked(), before);
         served.tell("go");
+        assert_eq!(served.says(), json!({"over": 1}));
         let record = &served.says()["record"];
         assert_consistent(record);
         assert_eq!((&record["spec"]["label"], &record["outcomes"]["ok"]), (&json!(label), &json!(20)));
