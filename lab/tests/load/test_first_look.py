@@ -28,7 +28,7 @@ from crumple.load import engine_spec, first_look, load_plan, watching
 from crumple.load.load_flags import LoadFlags
 from crumple.load.report import first_screen, server_sentences
 from crumple.load.report.load_document import LoadDocument
-from crumple.machine import network_namespaces
+from crumple.machine import serving
 from crumple.machine.program import Program
 from crumple.observation import one_by_one
 from crumple.observation.observed import FailuresAlone, WorkAlone
@@ -282,11 +282,11 @@ def test_a_server_on_another_machine_is_looked_at_without_its_process(
 ) -> None:
     answering(synthetic_load.closed().record.model_copy(update={"users": 50}))
     monkeypatch.setattr(watching, "watch", WATCHED)
-    monkeypatch.setattr(network_namespaces, "listener", lambda *_: None)
+    monkeypatch.setattr(serving, "at", lambda *_, **__: None)
     url = "http://10.98.76.2:8080/"
     code, out, err = call(url, "--no-store")
     assert code == 0, err
-    why = "not watched: it is not on this machine: run crumple where it is"
+    why = "not watched: it is not on this machine; run crumple where it is"
     assert f"\n{why}\n" in out and "\nalone " in out and " answers a second; " in out
     assert "first limit" not in out and "crumple diagnose" not in out
 
