@@ -216,16 +216,20 @@ def owner(port: int, within: int | str = tcp_tables.OWN) -> int:
 
     `within`: a process of the network namespace whose port it is.
     """
-    sockets = {f"socket:[{inode}]" for inode in tcp_tables.listeners(port, within)}
-    if not sockets:
+    if not tcp_tables.listeners(port, within):
         raise UsageError(f"nobody listens on port {port} of this machine", "start the server first")
-    holders = {pid for pid in pids() if holds(pid, sockets)}
-    if not holders:
+    if not (who := listening(port, within)):
         # Pid 1 is another user's, too, unless it is ours. Where it is hidden, all of theirs are.
         remedy = "run as that user" if is_hidden(1) else "name its process: --watch PID"
         raise UsageError(f"whoever listens on port {port} belongs to another user", remedy)
     # If the first process (pid 1) holds the socket as well, it does so for the service it started.
-    return _root(holders - {1} or holders, port)
+    return _root(who - {1} or who, port)
+
+
+def listening(port: int, within: int | str = tcp_tables.OWN) -> set[int]:
+    """Return the processes that hold a socket that listens on `port`; empty: nobody, or only hidden ones."""
+    sockets = {f"socket:[{inode}]" for inode in tcp_tables.listeners(port, within)}
+    return {pid for pid in pids() if holds(pid, sockets)} if sockets else set()
 
 
 def await_answer(guarded: Guarded, port: int, host: str = HOST) -> None:

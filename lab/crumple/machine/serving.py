@@ -1,15 +1,18 @@
 """Which process serves at an address: → its process tree, whichever network namespace it is in.
 
-Where other namespaces have sockets, one connection is opened to the address, on which nothing is sent; else
-/proc says it all, and none is.
+A listener here is the server, unless it may pass connections on: by its name, or because it is not told who
+it is. Only then, or where nobody listens here, and where other namespaces have sockets, connections are
+opened to the address, on which nothing is sent. That one comes elsewhere meanwhile says little of a listener:
+a server may connect to its database for each.
 """
 
 import contextlib
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 from crumple.errors import UsageError
-from crumple.machine import arrivals, network_namespaces, process_tree
+from crumple.machine import arrivals, network_namespaces, process_tree, tcp_tables
 from crumple.machine.arrivals import Arrival
 from crumple.machine.load_machine import Address
 
@@ -19,6 +22,10 @@ from crumple.machine.load_machine import Address
 WITHIN_S, PASSED_ON_WITHIN_S = 0.1, 1.0
 # Programs that pass connections on to containers, by the beginnings of their names.
 PASS_ON = ("docker-proxy", "rootlessport", "rootlesskit", "pasta", "passt", "slirp4netns")
+# Programs that only hold a port whose connections rules of the kernel pass on: Podman's monitor, Docker
+# without its proxy, and Kubernetes.
+HOLD = ("conmon", "dockerd", "kube-proxy")
+BEFORE_CONTAINERS = PASS_ON + HOLD
 
 
 @dataclass(frozen=True)
@@ -42,10 +49,11 @@ def at(address: Address, port: int, *, is_local: bool) -> Served | None:
     `is_local`: the address is one of this machine's. Raises UsageError if the server cannot be told.
     """
     listener, why = _listener(port) if is_local else (None, None)
+    names = _names(port) if is_local else ()
+    if is_local and tcp_tables.listens_at(address, port) and not _may_lead_elsewhere(names):
+        return _here(listener, why)
     others = network_namespaces.others()
-    name = "" if listener is None else _name(listener)
-    # Podman's monitor holds a port that rules of the kernel pass on; it takes no connection itself.
-    behind = name if name.startswith(PASS_ON) else ""
+    behind = next((name for name in names if name.startswith(PASS_ON)), "")
     is_slow = behind != "" or (listener is None and is_local)
     came = arrivals.of(address, port, others, PASSED_ON_WITHIN_S if is_slow else WITHIN_S) if others else ()
     if len(came) > 1:
@@ -53,9 +61,30 @@ def at(address: Address, port: int, *, is_local: bool) -> Served | None:
         raise UsageError("connections arrive in several containers", f"name one: --watch PID, of {pids}")
     if came:
         return _inside(came[0], others[came[0].namespace], behind)
+    return _here(listener, why)
+
+
+def _here(listener: int | None, why: UsageError | None) -> Served | None:
+    """Return the server that listens here, None if none does. Raises why it is not told."""
     if why is not None:
         raise why
     return None if listener is None else Served(listener)
+
+
+def _names(port: int) -> tuple[str, ...]:
+    """Return the names of all who listen on a port of this machine; empty: nobody, or only hidden ones."""
+    return tuple(_name(pid) for pid in sorted(process_tree.listening(port)))
+
+
+def _may_lead_elsewhere(names: Collection[str]) -> bool:
+    """Whether who listens may pass connections on to a container, or hold the port of one.
+
+    `names`: of those who listen. Of hidden ones this is not known, but such a program has to run.
+    """
+    if not names and process_tree.is_hidden(1):
+        return True
+    names = names or {_name(pid) for pid in process_tree.pids()}
+    return any(name.startswith(BEFORE_CONTAINERS) for name in names)
 
 
 def passes_on(port: int) -> bool:
@@ -63,8 +92,8 @@ def passes_on(port: int) -> bool:
 
     Of one that belongs to another user this is not known: it may.
     """
-    pid, _ = _listener(port)
-    return pid is None or _name(pid).startswith(PASS_ON)
+    names = _names(port)
+    return not names or any(name.startswith(PASS_ON) for name in names)
 
 
 def _listener(port: int) -> tuple[int | None, UsageError | None]:

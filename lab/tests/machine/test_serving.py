@@ -10,12 +10,46 @@ from contextlib import contextmanager
 import other_hosts
 import published_port
 import pytest
+from crumple.errors import UsageError
 from crumple.machine import arrivals, load_machine, network_namespaces, process_tree, serving, tcp_tables
 from crumple.machine.serving import Served
 from other_hosts import Host
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 needs_hosts = pytest.mark.skipif(bool(other_hosts.why_not()), reason=other_hosts.why_not() or "it runs")
+# For seconds after it has said ready: what is asked meanwhile takes less.
+BUSY_S = 60
+# Its connections to argv come all the time and last 150 ms, as those of a container that others use.
+BUSY = f"""
+import socket, sys, threading, time
+def keep():
+    with socket.create_connection((sys.argv[1], int(sys.argv[2]))):
+        time.sleep(0.15)
+for number in range({BUSY_S * 40}):
+    threading.Thread(target=keep, daemon=True).start()
+    number == 10 and print("ready", flush=True)
+    time.sleep(0.03)
+"""
+# It listens at a free port, and connects to argv for each connection that it accepts, as to its database.
+EAGER = """
+import socket, sys, threading
+def serve(client):
+    with client, socket.create_connection((sys.argv[1], int(sys.argv[2]))):
+        client.recv(1)
+server = socket.create_server(("", 0))
+print(server.getsockname()[1], flush=True)
+while True:
+    threading.Thread(target=serve, args=(server.accept()[0],), daemon=True).start()
+"""
+# It accepts connections at the port of argv, and keeps each until the other end is closed.
+ACCEPTS = """
+import socket, sys, threading
+server = socket.create_server(("", int(sys.argv[1])))
+print("ready", flush=True)
+while True:
+    client = server.accept()[0]
+    threading.Thread(target=lambda one: (one.recv(1), one.close()), args=(client,)).start()
+"""
 # It listens at the port of argv, and accepts nobody.
 LISTENS = (
     "import socket, sys, time; s = socket.create_server(('', int(sys.argv[1]))); print('ready', flush=True); "
@@ -24,12 +58,24 @@ LISTENS = (
 
 
 @contextmanager
-def served(host: Host, port: int) -> Iterator[int]:
+def served(host: Host, port: int, script: str = LISTENS) -> Iterator[int]:
     """A server on a host until the `with` ends: its pid, as it is here."""
-    words = (sys.executable, "-c", LISTENS, str(port))
+    words = (sys.executable, "-c", script, str(port))
     with host.running(*words, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stdout.readline() == "ready\n"
         yield other_hosts.child(process)
+
+
+@contextmanager
+def beside(script: str, *arguments: str | int) -> Iterator[tuple[int, str]]:
+    """A script on this host until the `with` ends: its pid, and the first line that it prints."""
+    words = [sys.executable, "-c", script, *map(str, arguments)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process.pid, process.stdout.readline().strip()
+        finally:
+            process.kill()
 
 
 def at(address: str, port: int) -> Served | None:
@@ -58,16 +104,34 @@ def test_a_published_port_is_followed_through_the_program_that_passes_connection
 
 
 @needs_hosts
-def test_a_server_beside_stays_the_one_while_others_are_in_namespaces() -> None:
-    with other_hosts.started("shop") as host, other_hosts.joined(None, host), served(host, 80):
+def test_a_server_beside_stays_the_one_while_a_container_is_used_by_others() -> None:
+    with other_hosts.started("shop") as host, other_hosts.joined(None, host) as link:
         port = process_tree.free_port()
-        words = [sys.executable, "-c", LISTENS, str(port)]
-        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as beside:
-            try:
-                assert beside.stdout is not None and beside.stdout.readline() == "ready\n"
-                assert at("127.0.0.1", port) == Served(beside.pid)
-            finally:
-                beside.kill()
+        with (
+            served(host, 80, ACCEPTS),
+            beside(BUSY, link.addresses[1], 80),
+            beside(LISTENS, port) as (pid, _),
+        ):
+            assert at("127.0.0.1", port) == Served(pid)
+
+
+@needs_hosts
+def test_a_server_beside_is_not_taken_for_its_database_in_a_container(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not though a connection to it comes and goes with each of its own."""
+    with (
+        other_hosts.started("database") as host,
+        other_hosts.joined(None, host) as link,
+        served(host, 5432),
+        beside(EAGER, link.addresses[1], 5432) as (pid, port),
+    ):
+        assert at("127.0.0.1", int(port)) == Served(pid)
+        # Of another user's it is not told who listens, but no program runs that passes connections on.
+        monkeypatch.setattr(serving.process_tree, "holds", lambda *_: False)
+        monkeypatch.setattr(serving, "BEFORE_CONTAINERS", ())
+        with pytest.raises(UsageError, match="belongs to another user"):
+            at("127.0.0.1", int(port))
 
 
 @needs_hosts
