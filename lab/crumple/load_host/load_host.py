@@ -11,7 +11,7 @@ from typing import Any, Self
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.engine import Engine, OnProgress
 from crumple.errors import EngineFailed
-from crumple.load_host import host_errors, remote_trial
+from crumple.load_host import host_errors, remote_trial, way
 from crumple.load_host.facts_there import FactsThere
 from crumple.load_host.link import ASKED_S, Link
 from crumple.load_host.remote_trial import RemoteTrial
@@ -19,6 +19,8 @@ from crumple.load_host.sent_engine import SentEngine
 from crumple.load_host.where import Where
 from crumple.record import machine_use
 
+# Lines that are sent to learn how far away it is: of nine the median is hardly moved by a scheduler.
+ROUND_TRIPS = 9
 # How the name of the engine's program there begins.
 PROGRAM = "engine-"
 
@@ -74,6 +76,11 @@ class LoadHost:
             said = host_errors.shown(str(error))
             raise EngineFailed(f"{self.where.name} states no facts: {said}") from None
 
+    @cached_property
+    def round_trip_ns(self) -> float:
+        """How long a line takes there and back. Raises LoadHostFailed, LoadHostLost, EngineFailed."""
+        return way.measured(self.ask, ROUND_TRIPS).median_ns
+
     @property
     def physical_cores(self) -> list[list[int]]:
         """Its cores, by the physical core that they share, if its kernel says that. Raises EngineFailed."""
@@ -116,10 +123,20 @@ class LoadHost:
 
         Raises EngineFailed.
         """
-        is_here = spec.probe.server_pid is not None and self.facts.is_this_kernel
+        is_watched = spec.probe.server_pid is not None
+        is_here = is_watched and self.facts.is_this_kernel
+        round_trip_ns = self.round_trip_ns if is_watched else 0.0
         with (
             self.link() as link,
-            remote_trial.started(link, engine, spec, on_progress, name=self.name, is_here=is_here) as trial,
+            remote_trial.started(
+                link,
+                engine,
+                spec,
+                on_progress,
+                name=self.name,
+                is_here=is_here,
+                round_trip_ns=round_trip_ns,
+            ) as trial,
         ):
             yield trial
 

@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from crumple.errors import CrumpleError, UsageError
-from crumple.load_host import way
 from crumple.load_host.facts_there import FactsThere
 from crumple.load_host.host_errors import shown
 from crumple.load_host.load_host import LoadHost
@@ -20,8 +19,6 @@ from crumple.machine.load_machine import Address, LoadMachine
 
 # Seconds within which a name is resolved there: a resolver gives up after three tries of 5 s.
 RESOLVES_S = 20.0
-# Lines that are sent to learn how far away it is: of nine the median is hardly moved by a scheduler.
-ROUND_TRIPS = 9
 
 
 @dataclass(frozen=True)
@@ -115,7 +112,7 @@ class There:
 
 def reached(host: LoadHost) -> There:
     """Return a load host as it states itself. Raises LoadHostFailed, LoadHostLost, EngineFailed."""
-    return There(host, host.facts, way.measured(host.ask, ROUND_TRIPS).median_ns)
+    return There(host, host.facts, host.round_trip_ns)
 
 
 def _is_loopback(host: str) -> bool:

@@ -1,13 +1,15 @@
 """A trial whose load comes from a load host: an engine there loads, and a second one here watches the server.
 
-Both follow the same course. `go` is given to both at once, and what only the load knows (that a number of
-requests ended its warm-up, or the load) is passed on to the one here as it is told.
+Both follow the same course. `go` is given to the one here when the other is taken to have it: half a round
+trip later. What only the load knows (that a number of requests ended its warm-up, or the load) is passed on
+to the one here as it is told.
 """
 
 import os
 import re
 import tempfile
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -21,7 +23,7 @@ from crumple import parsing
 from crumple.contract import Probes, ProbeSpec, ProgressLine, TrialRecord, TrialSpec
 from crumple.engine import Engine, OnProgress
 from crumple.errors import EngineFailed
-from crumple.load_host import carried_files
+from crumple.load_host import carried_files, out_of_step
 from crumple.load_host.link import SILENCE_S, Link
 
 # What an engine says once a number of requests has ended its warm-up, or its load.
@@ -44,13 +46,18 @@ class RemoteTrial:
         *,
         name: str,
         is_here: bool,
+        round_trip_ns: float,
     ) -> None:
-        """`watch`: None if no server is watched. `is_here`: the load host is this machine's kernel, too."""
+        """`watch`: None if no server is watched. `is_here`: the load host is this machine's kernel, too.
+
+        `round_trip_ns`: how long a line takes there and back; not used without a watch.
+        """
         self._link = link
         self._watch = watch
         self._spec = spec
         self._on_progress = on_progress
         self._name, self._is_here = name, is_here
+        self._round_trip_ns = round_trip_ns
         self._begun = self._ends = False
 
     def turn(self) -> None:
@@ -65,8 +72,10 @@ class RemoteTrial:
                 return  # It has ended, and its record says why.
         if self._watch is not None:
             self._watch.ready()
-        self._tell_watch("go")
         self._link.go()
+        if self._watch is not None:
+            time.sleep(self._round_trip_ns / 2 / 1e9)
+            self._watch.tell("go")
         if self._ends:
             self._link.end()
         if not self._link.listen(self._heard, within_s):
@@ -81,12 +90,15 @@ class RemoteTrial:
     def record(self) -> TrialRecord:
         """Return the record after the last turn, with what was read here. Raises EngineFailed."""
         record = engines.record_of(self._link.record(), self._spec)
-        probes = record.probes if self._watch is None else self._together(record.probes)
+        probes = record.probes if self._watch is None else self._together(record)
         return record.model_copy(update={"spec": self._spec, "probes": probes, "load_host": self._name})
 
-    def _together(self, there: Probes) -> Probes:
+    def _together(self, record: TrialRecord) -> Probes:
         assert self._watch is not None
-        here = self._watch.probes()
+        here, there = self._watch.probes(), record.probes
+        phases = len(self._spec.turns) or 1
+        if reason := out_of_step.why(self._round_trip_ns, record.measured_ns, phases):
+            here = out_of_step.without(here, reason)
         # One kernel says of the machine what holds for both.
         whose = "machine" if self._is_here else "server_machine"
         return here.model_copy(
@@ -175,7 +187,14 @@ def _killed_after(process: Popen[str], seconds: float) -> Iterator[None]:
 
 @contextmanager
 def started(
-    link: Link, engine: Engine, spec: TrialSpec, on_progress: OnProgress, *, name: str, is_here: bool
+    link: Link,
+    engine: Engine,
+    spec: TrialSpec,
+    on_progress: OnProgress,
+    *,
+    name: str,
+    is_here: bool,
+    round_trip_ns: float,
 ) -> Iterator[RemoteTrial]:
     """Open what a trial takes here, beside the link to the load host. Raises EngineFailed."""
     with ExitStack() as stack:
@@ -183,7 +202,9 @@ def started(
         if spec.probe.server_pid is not None:
             answer = stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8"))
             watch = Watch(stack.enter_context(engines.process(engine, answer, "watch")), answer)
-        yield RemoteTrial(link, watch, spec, on_progress, name=name, is_here=is_here)
+        yield RemoteTrial(
+            link, watch, spec, on_progress, name=name, is_here=is_here, round_trip_ns=round_trip_ns
+        )
 
 
 def spec_there(spec: TrialSpec) -> TrialSpec:

@@ -14,6 +14,7 @@ import documents
 import other_hosts
 import pytest
 import real_engine
+import slow_pipe
 from crumple import contract, engine
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.engine import EndEarly, Engine
@@ -152,6 +153,22 @@ def test_a_load_that_is_ended_early_is_watched_until_then(far: tuple[Engine, Tri
     long = spec.model_copy(update={"stop": seconds(600.0), "progress": lines})
     record = engine.run(load, long, end, early)
     assert record.measured_ns < 500e9 and is_of_the_load(record)
+
+
+def test_what_may_be_off_the_phase_by_much_of_it_is_left_out() -> None:
+    near = real_engine.loaded()
+    slow = " ".join(slow_pipe.words(0.2))
+    with LoadHost(where.read(slow), near.path) as source, server("127.0.0.1") as spec:
+        spec = spec.model_copy(update={"warm_up": None, "stop": seconds(1.0)})
+        record = engine.run(replace(near, load_host=source), spec, lambda _: None)
+    probes = record.probes
+    assert record.outcomes.ok and probes.server is not None and windows.server(record) is None
+    assert (said := windows.why(record, probes.server)).startswith("window: a line takes 4")
+    assert (
+        probes.tasks is not None and not probes.tasks.at_ns and said.startswith(f"window: {probes.tasks.why}")
+    )
+    # Then it is not known either what others took.
+    assert disturbance(record).unread
 
 
 def test_a_canary_loads_beside_from_there_too(far: tuple[Engine, TrialSpec]) -> None:

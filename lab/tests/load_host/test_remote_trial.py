@@ -1,6 +1,7 @@
 """A trial whose load comes from a load host: what both engines are told, and the one record of it."""
 
 import json
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from pathlib import Path
 import documents
 import pytest
 import scripted_engine
+import slow_pipe
 from crumple import contract, engine
 from crumple.contract import ProgressLine, TrialRecord, TrialSpec
 from crumple.engine import EndEarly, Engine
@@ -19,11 +21,13 @@ from crumple.load_host.load_host import LoadHost
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
 GOLDEN = Path(__file__).parents[3] / "contract" / "golden" / "record.json"
+# How far away a load host is in seconds, each way: far more than two cores make a line late.
+AWAY_S = 0.3
 # Speaks as `crumple-engine serve` does there, and as `watch` does here, and notes what it is told.
 ENGINE = (
     f"#!{sys.executable}"
     + """
-import json, sys
+import json, sys, time
 from pathlib import Path
 command, here = sys.argv[1], Path(__file__).parent
 if command == "--version":
@@ -36,6 +40,8 @@ def told():
         if line == "beat":
             continue
         print(line if line[0] != "{" else "spec", file=noted, flush=True)
+        if line == "go":
+            Path("NOTED", command + "-go").write_text(str(time.monotonic()))
         yield line
 def say(*lines, to=sys.stdout):
     for line in lines:
@@ -71,6 +77,8 @@ else:
                 line = "end"
         elif line == "facts":
             say({"facts": STATED})
+        elif line == "clock":
+            say({"clock": {"unix_ns": 1}})
         if line == "end" and turns:
             record["spec"] = spec
             say({"over": 1}, {"record": record}, {"ended": {"code": 0, "why": None}})
@@ -90,9 +98,15 @@ def program(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def elsewhere(program: Path) -> Iterator[Engine]:
-    """An engine whose loads come from a load host."""
-    with LoadHost(where.read(f"env -u XDG_CACHE_HOME HOME={program.parent}"), program) as host:
+def elsewhere(program: Path, away_s: float = 0.0) -> Iterator[Engine]:
+    """An engine whose loads come from a load host, which is so far away."""
+    words = [
+        *(slow_pipe.words(away_s) if away_s else ["env"]),
+        "-u",
+        "XDG_CACHE_HOME",
+        f"HOME={program.parent}",
+    ]
+    with LoadHost(where.read(shlex.join(words)), program) as host:
         yield Engine(program, "0", host)
 
 
@@ -103,7 +117,7 @@ def spec(**changes: object) -> TrialSpec:
 
 def told(program: Path, command: str) -> list[str]:
     lines = (program.parent / command).read_text(encoding="utf-8").split()
-    return [line for line in lines if line != "facts"]
+    return [line for line in lines if line not in ("facts", "clock")]
 
 
 def test_one_record_has_the_load_from_there_and_the_server_from_here(program: Path) -> None:
@@ -143,6 +157,13 @@ def test_turns_begin_at_both_ends_when_they_are_told(program: Path) -> None:
             loading.turn()
             assert loading.record().load_host
     assert told(program, "watch").count("go") == told(program, "serve").count("go") == 2
+
+
+def test_the_watch_begins_when_the_load_does_and_not_when_it_is_told_to(program: Path) -> None:
+    with elsewhere(program, AWAY_S) as load:
+        engine.run(load, spec(), lambda _: None)
+    here_s, there_s = (float((program.parent / f"{each}-go").read_text()) for each in ("watch", "serve"))
+    assert abs(here_s - there_s) < AWAY_S / 3
 
 
 def test_a_load_is_ended_early_at_both_ends(program: Path) -> None:
