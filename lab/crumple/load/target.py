@@ -61,6 +61,11 @@ def resolve(typed: str, flags: TargetFlags | None = None, machine: LoadMachine |
         mistakes.of(lambda: _check_harmless_there(url.host, how))
     hop = way.hop
     found = None if hop is None else mistakes.of(lambda: _place(hop, how))
+    if found is not None and way.proxy is None and machine.is_shared(found):
+        mistakes.add(
+            f"{found} is an address of {machine.where}, too, so that its load would not leave it",
+            "write an address in the URL that only this machine has",
+        )
     mistakes.none()
     assert url and (found or way.unix_socket)
     return Resolved(

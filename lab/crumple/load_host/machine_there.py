@@ -14,7 +14,7 @@ from crumple.errors import CrumpleError, UsageError
 from crumple.load_host.facts_there import FactsThere
 from crumple.load_host.host_errors import shown
 from crumple.load_host.load_host import LoadHost
-from crumple.machine import load_machine, tcp_tables
+from crumple.machine import arrivals, load_machine, serving, tcp_tables
 from crumple.machine.load_machine import Address, LoadMachine
 
 # Seconds within which a name is resolved there: a resolver gives up after three tries of 5 s.
@@ -44,6 +44,7 @@ class There:
             is_apart=not self.facts.is_this_kernel,
             addresses_of=self.addresses_of,
             owns=self.owns,
+            is_shared=self.is_shared,
             check_listening=self.check_listening,
             server_host=self.server_host,
         )
@@ -76,10 +77,23 @@ class There:
         """Whether it is an address of that machine."""
         return address.is_loopback or address in self.facts.addresses
 
+    def is_shared(self, address: Address) -> bool:
+        """Whether it is an address of that machine and of this one, as that of a bridge of Docker is."""
+        return not self.facts.is_this_network and self.owns(address) and load_machine.is_own(address)
+
     def check_listening(self, address: str, nobody: str, remedy: str) -> None:
-        """Return if a connect from there is taken. Raises CrumpleError."""
+        """Return if a connect from there is taken, here if the address is this machine's.
+
+        Raises CrumpleError.
+        """
+        before = arrivals.came_here()
         knocked = self.host.ask(f"knock {address}")
         if knocked == "listens":
+            if _is_heard_here(address) and not arrivals.came_since(before):
+                raise CrumpleError(
+                    f"{self.name} reaches another machine at {address}, an address of this one, too",
+                    "write an address in the URL that only this machine has",
+                )
             return
         if knocked == "refused":
             self._check_here(address)
@@ -92,8 +106,7 @@ class There:
 
     def _check_here(self, address: str) -> None:
         """Return unless it is seen here why a connect from there is refused. Raises CrumpleError."""
-        text, _, typed = address.rpartition(":")
-        own, port = ipaddress.ip_address(text.strip("[]").partition("%")[0]), int(typed)
+        own, port = _place(address)
         if not load_machine.is_own(own):
             return
         if tcp_tables.listens_at(own, port):
@@ -113,6 +126,22 @@ class There:
 def reached(host: LoadHost) -> There:
     """Return a load host as it states itself. Raises LoadHostFailed, LoadHostLost, EngineFailed."""
     return There(host, host.facts, host.round_trip_ns)
+
+
+def _place(address: str) -> tuple[Address, int]:
+    text, _, port = address.rpartition(":")
+    return ipaddress.ip_address(text.strip("[]").partition("%")[0]), int(port)
+
+
+def _is_heard_here(address: str) -> bool:
+    """Whether who connects to an address of this machine comes to a listener in this network namespace.
+
+    The kernel counts a connection as come when it is queued for it. Rules may pass it on instead, if who
+    listens is one that is before containers.
+    """
+    own, port = _place(address)
+    is_heard = load_machine.is_own(own) and tcp_tables.listens_at(own, port)
+    return is_heard and not tcp_tables.queued(port) and not serving.may_lead_elsewhere(port)
 
 
 def _is_loopback(host: str) -> bool:

@@ -7,6 +7,7 @@ counts one more connection that came. The end that is open as long as this one i
 """
 
 import contextlib
+import os
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -43,6 +44,16 @@ class Arrival:
     port: int
 
 
+def came_here() -> int:
+    """Return how many connections have come to this process's namespace so far."""
+    return sum(came for _, came in _came({0: (os.getpid(),)}).values())
+
+
+def came_since(before: int) -> bool:
+    """Whether one came here since, or comes at once: its last packet may be under way."""
+    return _at_last(lambda: came_here() > before, GONE_S)
+
+
 def of(address: Address, port: int, among: Namespaces, patience_s: float) -> tuple[Arrival, ...]:
     """Return where connections to an address arrive; empty: in none of these namespaces; several: not told.
 
@@ -64,13 +75,13 @@ def of(address: Address, port: int, among: Namespaces, patience_s: float) -> tup
 def _rose(address: Address, port: int, among: Namespaces, patience_s: float) -> Mapping[int, int]:
     """Return the namespaces in which a connection came while one was opened, each with a process of it."""
     before = _came(among)
-
-    def rose() -> Mapping[int, int]:
-        now = _came(among)
-        return {number: pid for number, (pid, came) in now.items() if came > before.get(number, (0, came))[1]}
-
     with _opened(address, port):
-        return _at_last(rose, patience_s)
+        return _at_last(lambda: _more(before, _came(among)), patience_s)
+
+
+def _more(before: Mapping[int, tuple[int, int]], now: Mapping[int, tuple[int, int]]) -> Mapping[int, int]:
+    """Return the namespaces to which connections came between two readings, each with a process of it."""
+    return {number: pid for number, (pid, came) in now.items() if came > before.get(number, (0, came))[1]}
 
 
 def _came(among: Namespaces) -> dict[int, tuple[int, int]]:

@@ -95,6 +95,8 @@ class LoadMachine:
     """The numeric addresses of a name there. Raises OSError, UnicodeError."""
     owns: Callable[[Address], bool] = is_own
     """Whether it is an address of that machine."""
+    is_shared: Callable[[Address], bool] = lambda _: False
+    """Whether it is an address of that machine and of this one: what connects there stays there."""
     check_listening: Callable[[str, str, str], None] = check_listening
     """Return if a connect from there to an address of the engine's may succeed. Raises CrumpleError."""
     server_host: str = HOST

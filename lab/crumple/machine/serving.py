@@ -7,7 +7,6 @@ a server may connect to its database for each.
 """
 
 import contextlib
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,11 +48,10 @@ def at(address: Address, port: int, *, is_local: bool) -> Served | None:
     `is_local`: the address is one of this machine's. Raises UsageError if the server cannot be told.
     """
     listener, why = _listener(port) if is_local else (None, None)
-    names = _names(port) if is_local else ()
-    if is_local and tcp_tables.listens_at(address, port) and not _may_lead_elsewhere(names):
+    if is_local and tcp_tables.listens_at(address, port) and not may_lead_elsewhere(port):
         return _here(listener, why)
     others = network_namespaces.others()
-    behind = next((name for name in names if name.startswith(PASS_ON)), "")
+    behind = next((name for name in _names(port) if name.startswith(PASS_ON)), "") if is_local else ""
     is_slow = behind != "" or (listener is None and is_local)
     came = arrivals.of(address, port, others, PASSED_ON_WITHIN_S if is_slow else WITHIN_S) if others else ()
     if len(came) > 1:
@@ -76,15 +74,14 @@ def _names(port: int) -> tuple[str, ...]:
     return tuple(_name(pid) for pid in sorted(process_tree.listening(port)))
 
 
-def _may_lead_elsewhere(names: Collection[str]) -> bool:
-    """Whether who listens may pass connections on to a container, or hold the port of one.
+def may_lead_elsewhere(port: int) -> bool:
+    """Whether who listens on a port of this machine may pass connections on to a container, or hold its port.
 
-    `names`: of those who listen. Of hidden ones this is not known, but such a program has to run.
+    Of hidden ones this is not known, but such a program has to run.
     """
-    if not names and process_tree.is_hidden(1):
+    if not (names := _names(port)) and process_tree.is_hidden(1):
         return True
-    names = names or {_name(pid) for pid in process_tree.pids()}
-    return any(name.startswith(BEFORE_CONTAINERS) for name in names)
+    return any(name.startswith(BEFORE_CONTAINERS) for name in names or map(_name, process_tree.pids()))
 
 
 def passes_on(port: int) -> bool:
