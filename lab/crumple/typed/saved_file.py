@@ -13,7 +13,7 @@ from crumple.errors import Mistakes, UsageError
 from crumple.typed import masked_command
 from crumple.typed.saved_command import ARGUMENTS, COMMAND, NOT_SAVED, key_of
 from crumple.typed.typed_command import is_list
-from crumple.words import masked
+from crumple.words import masked, masked_flags
 
 Value = bool | int | str | list[str]
 
@@ -103,7 +103,7 @@ def _literal(text: str) -> str:
 
 
 def _check_body(text: str) -> None:
-    if not masked_command.names_a_file(text) and (name := next(_secrets(text), None)) is not None:
+    if not masked_flags.names_a_file(text) and (name := next(_secrets(text), None)) is not None:
         raise UsageError(
             f"--save: the body holds a secret{name}, which the file must not", "keep it in a file: -d @FILE"
         )
