@@ -18,6 +18,7 @@ _URL = re.compile(
     rf"""
       [a-z][a-z0-9+.-]*://.*                    # with a scheme
     | ([\w.-]*|\[[0-9a-f:.]+(%\w+)?\]):\d+{_REST}    # localhost:8080/, :8080, [::1]:8080
+    | container:.*                              # container:shop-api/orders
     | (localhost|\[[0-9a-f:.]+(%\w+)?\]){_REST}
     | [\w-]+(\.[\w-]+)+{_REST}                  # 127.0.0.1, example.org/path
     """,

@@ -50,8 +50,9 @@ _METHOD_AND_PATH = re.compile(r"(?:(?P<method>[A-Za-z]+)\s+)?(?P<path>/.*)")
 
 @dataclass(frozen=True)
 class DiagnosisPlan:
-    """One diagnosis as it is meant. `running` gives the server; `unwatched`: why its process is not known.
+    """One diagnosis as it is meant. `running` gives the server.
 
+    `unwatched`: why its process is not known, or not all of it.
     `label`: what is looked at. `acts`: experiments may act on the server's own processes; `intervenes`: and
     on what is behind it. `changes`: with which parts of the server changed its throughput is computed.
     on what is behind it. `asks`: runtimes and dependencies are asked what they do.
@@ -121,8 +122,7 @@ def of_url(url: str, flags: DiagnoseFlags, machine: LoadMachine) -> DiagnosisPla
     assert resolved and asked and options
     if flags.watch is not None:
         options = replace(options, server_pid=load_options.watched_pid(flags.watch))
-    watched, why = watching.watch(options, resolved)
-    unwatched = why if watched.server_pid is None else ""
+    watched, unwatched = watching.watch(options, resolved)
 
     @contextmanager
     def running() -> Iterator[Subject]:

@@ -6,19 +6,20 @@ Its own address is taken where a connection to it arrives, else the port at whic
 import ipaddress
 import os
 import re
-import shlex
-import sys
 from collections.abc import Iterator
+from typing import NoReturn
 
 from crumple.errors import UsageError
+from crumple.load import typed_again
 from crumple.machine import arrivals, containers, network_namespaces, process_tree, serving, tcp_tables
 from crumple.machine.containers import Container
 from crumple.machine.load_machine import Address, LoadMachine
 from crumple.parsing import did_you_mean
 
 SCHEME = "container:"
+_TYPED = re.compile(r"container:([A-Za-z0-9][\w.-]*)(?::(\d{1,5}))?((?:[/?].*)?)")
 # A number alone is the port of a host that is called so.
-_TYPED = re.compile(r"container:(?!\d{1,5}(?:$|[/?]))([A-Za-z0-9][\w.-]*)(?::(\d{1,5}))?((?:[/?].*)?)")
+_HOST = re.compile(r"container:\d{1,5}(?:[/?].*)?")
 # Docker's resolver of names listens here in each container of a network that a user has made.
 _RESOLVER = ipaddress.ip_address("127.0.0.11")
 _LOOPBACK = ipaddress.ip_address("127.0.0.1")
@@ -26,13 +27,18 @@ _LOOPBACK = ipaddress.ip_address("127.0.0.1")
 
 def reached(typed: str, machine: LoadMachine) -> str:
     """Return the URL that reaches a container, or what was typed if it names none. Raises UsageError."""
-    if (named := _TYPED.fullmatch(typed)) is None:
+    if not typed.startswith(SCHEME) or _HOST.fullmatch(typed):
         return typed
+    if (named := _TYPED.fullmatch(typed)) is None:
+        raise UsageError(
+            f"{typed} names no container", "write container:NAME/path, or container:NAME:PORT/path"
+        )
     if machine.where:
         raise UsageError(f"{typed} is a container here", f"write the URL at which {machine.where} reaches it")
     container = _named(named[1])
     port = int(named[2]) if named[2] else _only_port(container, typed)
-    host, at = _place(container, port)
+    _check_heard(container, port)
+    host, at = _place(container, port) or _unreached(container, port, typed, f":{port}{named[3]}")
     return f"http://{f'[{host}]' if host.version == 6 else host}:{at}{named[3]}"
 
 
@@ -61,6 +67,17 @@ def _only_port(container: Container, typed: str) -> int:
     raise UsageError(f"{typed}: the container listens on {listed}", f"name one: container:{name}:{ports[0]}")
 
 
+def _check_heard(container: Container, port: int) -> None:
+    """Return if somebody listens on a port of a container. Raises UsageError."""
+    if port in tcp_tables.ports(container.pid):
+        return
+    found = ", ".join(map(str, _ports(container)))
+    raise UsageError(
+        f"nobody listens on {port} in {container.names[0]}",
+        f"it listens on {found}" if found else "start the server in it first",
+    )
+
+
 def _ports(container: Container) -> list[int]:
     """Return the ports at which a container listens: those on loopback only if there are no others."""
     own = {container.pid, *process_tree.descendants(container.pid)}
@@ -81,8 +98,8 @@ def _is_held_by_others(inode: str, own: set[int]) -> bool:
     return any(process_tree.holds(pid, sockets) for pid in process_tree.pids())
 
 
-def _place(container: Container, port: int) -> tuple[Address, int]:
-    """Return an address and a port of this machine that lead to a container's port. Raises UsageError."""
+def _place(container: Container, port: int) -> tuple[Address, int] | None:
+    """Return an address and a port of this machine that lead to a container's port; None: none does."""
     pid, number = container.pid, network_namespaces.number(container.pid)
     if network_namespaces.is_own(pid) or number is None:
         return _LOOPBACK, port
@@ -90,14 +107,28 @@ def _place(container: Container, port: int) -> tuple[Address, int]:
         for came in arrivals.of(address, at, {number: (pid,)}, serving.PASSED_ON_WITHIN_S):
             if came.port == port:
                 return address, at
-    name = container.names[0]
-    enter = f"nsenter -t {pid} -n"
-    if os.geteuid() != 0:
-        as_user = f"nsenter -t {pid} -U --preserve-credentials -n"
-        enter = as_user if _is_mapped(pid) else f"sudo {enter}"
+    return None
+
+
+def _unreached(container: Container, port: int, typed: str, within: str) -> NoReturn:
+    """Raise UsageError: no connection from here reaches a port. `within`: what to type there."""
+    pid, name = container.pid, container.names[0]
+    again = typed_again.command({typed: within})
+    if _is_mapped(pid) and os.geteuid() != 0:
+        enter = f"load it from within: nsenter -t {pid} -U --preserve-credentials -n {again}"
+    else:
+        root = "as root, " if os.geteuid() != 0 else ""
+        enter = f"{root}load it from within: {typed_again.as_root(f'nsenter -t {pid} -n {again}')}"
+    if not network_namespaces.has_network(pid):
+        raise UsageError(f"container {name} has no network but its own loopback", enter)
+    if loopback := tcp_tables.only_loopback(port, pid):
+        raise UsageError(
+            f"the server in {name} listens on {loopback} inside its container, out of reach from here",
+            f"let it listen on {'0.0.0.0' if loopback.version == 4 else '::'}, or {enter}",
+        )
     raise UsageError(
         f"nothing from here reaches port {port} of container {name}",
-        f"publish it (-p {port}:{port}), or load it from within: {enter} {shlex.quote(sys.argv[0])} :{port}",
+        f"publish it (-p {port}:{port}), or {enter}",
     )
 
 

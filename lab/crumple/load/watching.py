@@ -4,12 +4,11 @@ It reads /proc. Where other network namespaces have sockets, it opens connection
 """
 
 import ipaddress
-import shlex
-import sys
 from dataclasses import replace
 
 from crumple import contract
 from crumple.errors import UsageError
+from crumple.load import typed_again
 from crumple.load.addresses import port_of
 from crumple.load.load_options import Options
 from crumple.load.target import Resolved
@@ -75,5 +74,5 @@ def _unseen(served: Served) -> str:
         return ""
     return (
         f"process {served.pid} is another user's, so that its connections and files are not seen; as root "
-        f"they are: sudo {shlex.quote(sys.argv[0])} …"
+        f"they are: {typed_again.as_root(typed_again.command())}"
     )

@@ -74,6 +74,11 @@ def addresses_of(pid: int) -> list[Address]:
     return sorted(each for each in _own_addresses(pid) if each.version == 4 and not each.is_loopback)
 
 
+def has_network(pid: int) -> bool:
+    """Whether the namespace of a process has an address beside those of its loopback."""
+    return any(not each.is_loopback and not each.is_link_local for each in _own_addresses(pid))
+
+
 def _own_addresses(pid: int) -> set[Address]:
     found: set[Address] = set()
     with contextlib.suppress(OSError):

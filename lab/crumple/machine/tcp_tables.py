@@ -90,6 +90,16 @@ def listens_at(address: Address, port: int) -> bool:
     return any(place(row[LOCAL]) in {(each, port) for each in reached} for row in listening())
 
 
+def only_loopback(port: int, pid: int | str = OWN) -> Address | None:
+    """The address of loopback at which sockets listen on a port; None: not at such addresses only."""
+    found = [address for address, at in (place(row[LOCAL]) for row in listening(pid)) if at == port]
+    return (
+        min(found, key=lambda each: each.version)
+        if found and all(each.is_loopback for each in found)
+        else None
+    )
+
+
 def heard_at(inodes: Collection[str], pid: int | str = OWN) -> list[tuple[Address, int]]:
     """The addresses and ports at which these sockets listen, in the namespace of a process."""
     return [place(row[LOCAL]) for row in listening(pid) if row[INODE] in inodes]

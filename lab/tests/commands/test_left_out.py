@@ -39,6 +39,10 @@ def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "example.org",
         "example.org/a/b",
         "my_service.local?x",
+        "container:shop-api",
+        "container:shop-api/orders?a=1",
+        "container:shop-api:8000/orders",
+        "container:",
     ],
 )
 def test_a_word_that_can_only_be_a_url_is_loaded(word: str) -> None:

@@ -95,6 +95,14 @@ def test_who_waits_is_said_with_what_shows_it(seen: Observed, said: str) -> None
     assert unknown.startswith("cannot tell: ") and "--slow PATH" in unknown
 
 
+def test_what_sees_more_of_another_user_s_server_is_said() -> None:
+    found = replace(made_results.diagnosis(), seen=Observed(cores=2))
+    why = "process 4711 is another user's; as root: sudo crumple diagnose :8000"
+    foreign = replace(found, plan=replace(found.plan, unwatched=why))
+    assert foreign.subject.pid is not None
+    assert diagnose_sentences.who(foreign).startswith(f"cannot tell: {why}; ")
+
+
 def test_of_which_causes_there_is_no_sign_has_its_reasons_on_the_page_only() -> None:
     found = made_results.diagnosis()
     out = [each for each in found.said if isinstance(each, Out)]

@@ -1,6 +1,7 @@
 """Which process is watched beside a load: that which listens at the URL, or why it is none."""
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -98,12 +99,16 @@ def test_of_another_users_container_the_command_is_named_that_sees_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(serving, "at", lambda *_, **__: Served(4711, "10.0.2.100:80", is_foreign=True))
-    monkeypatch.setattr(sys, "argv", ["/usr/bin/crumple", "load", FAR])
-    assert found(FAR) == (
-        4711,
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/crumple", "load", FAR, "-c", "8", "-H", "Cookie: SEKRIT"])
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    seen = (
         "process 4711 is another user's, so that its connections and files are not seen; as root they are: "
-        "sudo /usr/bin/crumple …",
     )
+    again = f"/usr/bin/crumple load {FAR} -c 8 -H 'Cookie: …'"
+    monkeypatch.setattr(shutil, "which", lambda _: "/usr/bin/sudo")
+    assert found(FAR) == (4711, f"{seen}sudo {again}")
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    assert found(FAR) == (4711, f"{seen}{again}")
 
 
 def test_a_reason_stands_beside_what_the_server_cost_or_in_its_place() -> None:

@@ -119,8 +119,9 @@ def who(diagnosis: Diagnosis) -> str:
     """Whether a process or a thread waits with each request, how many there are, and what shows it."""
     found = who_waits.of(diagnosis.seen)
     if isinstance(found, Unknown):
-        unwatched = f"its process was not watched ({diagnosis.plan.unwatched}); "
-        return f"{CANNOT_TELL}{'' if diagnosis.subject.pid is not None else unwatched}{found.why}"
+        why = diagnosis.plan.unwatched
+        unwatched = f"its process was not watched ({why})" if diagnosis.subject.pid is None else why
+        return CANNOT_TELL + "; ".join(filter(None, (unwatched, found.why)))
     return f"{waits_with(found)} ({found.evidence})"
 
 
