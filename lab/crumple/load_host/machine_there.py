@@ -89,7 +89,8 @@ class There:
         before = arrivals.came_here()
         knocked = self.host.ask(f"knock {address}")
         if knocked == "listens":
-            if _is_heard_here(address) and not arrivals.came_since(before):
+            under_way_s = serving.WITHIN_S + self.round_trip_ns / 1e9
+            if _is_heard_here(address) and not arrivals.came_since(before, under_way_s):
                 raise CrumpleError(
                     f"{self.name} reaches another machine at {address}, an address of this one, too",
                     "write an address in the URL that only this machine has",

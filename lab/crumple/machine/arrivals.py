@@ -49,9 +49,9 @@ def came_here() -> int:
     return sum(came for _, came in _came({0: (os.getpid(),)}).values())
 
 
-def came_since(before: int) -> bool:
-    """Whether one came here since, or comes at once: its last packet may be under way."""
-    return _at_last(lambda: came_here() > before, GONE_S)
+def came_since(before: int, within_s: float) -> bool:
+    """Whether one came here since, or comes within that time: its last packet may be under way."""
+    return _at_last(lambda: came_here() > before, within_s)
 
 
 def of(address: Address, port: int, among: Namespaces, patience_s: float) -> tuple[Arrival, ...]:
