@@ -1,7 +1,8 @@
 """The engine on a load host: found there by its digest, or sent through the pipe that it then serves.
 
 All that a load host needs is a POSIX `sh`, `head -c` and a folder to run a program from. The shell reads its
-script from its standard input, answers line by line, and becomes the engine.
+script from its standard input, answers line by line, and becomes the engine. Where there is `find`, engines
+of other builds are removed a day after they were sent.
 """
 
 import hashlib
@@ -35,9 +36,9 @@ take() {
     why=$(head -c "$size" 2>&1 | { cat >"$part" || cat >/dev/null; } 2>&1)
     if [ "$(wc -c <"$part" 2>/dev/null)" -eq "$size" ] && why=$(chmod 700 "$part" 2>&1); then
       if why=$("$part" --version 2>&1); then
-        # Those of other versions: one is enough.
+        # Those of other builds, and what was never whole. A younger one may be at work, or on its way.
         for old in "$1"/engine-*; do
-          case "$old" in "$1/engine-$digest"*) ;; *) rm -f "$old" ;; esac
+          [ -z "$(find "$old" -prune -type f -mtime +0 2>/dev/null)" ] || rm -f "$old"
         done
         mv -f "$part" "$1/engine-$digest" && begin "$1/engine-$digest"
       fi

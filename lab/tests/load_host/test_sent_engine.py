@@ -2,7 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import other_hosts
@@ -19,15 +20,23 @@ pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 COMMANDS = ("cat", "chmod", "grep", "head", "id", "mkdir", "mv", "rm", "sed", "tr", "uname", "wc", "env")
 
 
+def commands_of(folder: Path, shell: str, program: Callable[[str], str]) -> Path:
+    """A folder that has that shell and what the scripts call, and nothing else."""
+    commands = folder / "bin"
+    commands.mkdir()
+    (commands / "sh").symlink_to(shell)
+    for each in COMMANDS:
+        (commands / each).symlink_to(program(each))
+    return commands
+
+
 @pytest.mark.parametrize("shell", ["dash", "bash", "busybox"])
 def test_each_posix_shell_takes_the_engine_and_sweeps_what_is_left(tmp_path: Path, shell: str) -> None:
     if not (found := shutil.which(shell)):
         pytest.skip(f"not installed: {shell}")
-    commands = tmp_path / "bin"
-    commands.mkdir()
-    (commands / "sh").symlink_to(found)
-    for each in COMMANDS:
-        (commands / each).symlink_to(found if shell == "busybox" else str(shutil.which(each)))
+    commands = commands_of(
+        tmp_path, found, lambda each: found if shell == "busybox" else str(shutil.which(each))
+    )
     # A shell between: what is killed here is not the engine.
     between = """sh -c '"$@"; true' between"""
     named = where.read(f"env PATH={commands} XDG_CACHE_HOME={tmp_path} {between}")
@@ -39,16 +48,25 @@ def test_each_posix_shell_takes_the_engine_and_sweeps_what_is_left(tmp_path: Pat
         assert host.ask("facts") == scripted_engine.FACTS
 
 
-def test_the_engine_of_another_version_is_removed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("finds", ["find", "busybox", ""])
+def test_engines_that_were_sent_a_day_ago_are_removed(tmp_path: Path, finds: str) -> None:
+    if not (found := shutil.which(finds or "env")):
+        pytest.skip(f"not installed: {finds}")
+    commands = commands_of(tmp_path, str(shutil.which("sh")), lambda each: str(shutil.which(each)))
+    if finds:
+        (commands / "find").symlink_to(found)
     folder = tmp_path / "crumple"
     folder.mkdir()
-    (folder / "engine-0123").write_text("old")
-    (folder / "other").write_text("kept")
-    with LoadHost(where.read(f"env XDG_CACHE_HOME={tmp_path}"), scripted_engine.written(tmp_path)) as host:
-        host.ask("facts")
-        with host.link() as link:
-            own = Path(link.path).name
-    assert {file.name for file in folder.iterdir()} == {own, "other"}
+    now_s = time.time()
+    for name, age_h in (("engine-0123", 25), ("engine-4567.89", 25), ("engine-89ab", 23), ("other", 99)):
+        (folder / name).write_text("")
+        os.utime(folder / name, (now_s, now_s - 3_600 * age_h))
+    named = where.read(f"env PATH={commands} XDG_CACHE_HOME={tmp_path}")
+    with LoadHost(named, scripted_engine.written(tmp_path)) as host, host.link() as link:
+        kept = {Path(link.path).name, "engine-89ab", "other"}
+    # Without `find` nobody knows how old they are.
+    old = set() if finds else {"engine-0123", "engine-4567.89"}
+    assert {file.name for file in folder.iterdir()} == kept | old
 
 
 @pytest.fixture
