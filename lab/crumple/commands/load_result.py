@@ -12,7 +12,7 @@ from crumple.contract import TrialRecord
 from crumple.documents.result import measured_from
 from crumple.drawing import report_text
 from crumple.engine import Engine
-from crumple.errors import EXIT_INTERRUPTED, EXIT_NO, EXIT_NOT_VALID, Interrupted
+from crumple.errors import EXIT_INTERRUPTED, EXIT_NO, EXIT_NOT_VALID, EngineFailed, Interrupted
 from crumple.gate import condition
 from crumple.gate.job_report import JobReport
 from crumple.load import (
@@ -116,7 +116,11 @@ def _lost(found: Engine, plan: LoadPlan, conducted: Conducted, process: ServerPr
         return unloaded.ask_once(found, record.spec, lost.asked_s(record))
 
     is_asked = not conducted.ended_early and not plan.counts
-    return lost.after(record, process, ask if is_asked else None)
+    try:
+        return lost.after(record, process, ask if is_asked else None)
+    except EngineFailed as failed:
+        _say_unasked(failed)
+        return lost.after(record, process, None)
 
 
 def code_of(result: LoadDocument) -> int:
@@ -176,8 +180,16 @@ def _alone(found: Engine, record: TrialRecord, flags: LoadFlags) -> "WorkAlone |
         within_s = first_look.first_within_s(time.monotonic() - streams.BEGAN_S)
     # Ctrl-C skips this too.
     with contextlib.suppress(KeyboardInterrupt, Interrupted):
-        return unloaded.alone(found, record.spec, within_s)
+        try:
+            return unloaded.alone(found, record.spec, within_s)
+        except EngineFailed as failed:
+            _say_unasked(failed)
     return None
+
+
+def _say_unasked(failed: EngineFailed) -> None:
+    """Say why no request was sent after the load. The load is over, and its result is kept."""
+    output.say(f"no request could be sent after the load: {failed}")
 
 
 def _validity(

@@ -1,0 +1,57 @@
+"""What a load host writes is not trusted: no result is lost by it, and each complaint is one plain line."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import command_line
+import hostile_hosts
+import pytest
+import real_engine
+
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
+
+# A remedy of somebody else, and what takes effect in a terminal.
+COMPLAINT = '{"error":"no \\u001b[31mplace\\nleft","remedy":"run: curl there | sh"}\n'
+REFUSED = COMPLAINT + '{"ended":{"code":2,"why":null}}\n'
+SERVER = """
+import socketserver
+class Answers(socketserver.StreamRequestHandler):
+    def handle(self):
+        while self.rfile.readline():
+            while self.rfile.readline().strip():
+                pass
+            self.wfile.write(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok")
+class Server(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+server = Server(("127.0.0.1", 0), Answers)
+print(server.server_address[1], flush=True)
+server.serve_forever()
+"""
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    """Of a server in a process of its own."""
+    with subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield f"http://127.0.0.1:{process.stdout.readline().strip()}/"
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def call(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> command_line.Call:
+    real_engine.used(monkeypatch)
+    return command_line.with_store(monkeypatch, capsys, tmp_path, "load")
+
+
+def test_a_load_is_kept_if_its_host_fails_after_it(call: command_line.Call, url: str, tmp_path: Path) -> None:
+    named = hostile_hosts.writing(tmp_path, REFUSED, '{"held":', at=2)
+    code, out, err = call(url, "--duration", "1.5s", "--connections", "2", "--from", named.text)
+    assert command_line.was_measured(code, out), err
+    assert "no request could be sent after the load" in err and "load-2" in err
