@@ -134,7 +134,7 @@ class Link:
 
     def _line(self, deadline: float, what: str, within_s: float) -> bytes:
         """Return the next line. Raises LoadHostLost."""
-        line = self._process.line(max(0.0, deadline - time.monotonic()))
+        line = self._process.line(deadline)
         if line is not None:
             return line
         ending = self._process.ending

@@ -21,6 +21,11 @@ from crumple.errors import EngineFailed
 LINE_MOST_BYTES = 64 << 20
 # The most bytes that may wait to be taken: four such lines.
 WAITING_MOST_BYTES = 4 * LINE_MOST_BYTES
+# What a line takes beside its bytes while it waits: an empty one takes 33 bytes, and its place in a queue.
+LINE_COST_BYTES = 64
+# The most lines per second. An engine writes at most one each millisecond and a few beside, and a shell that
+# starts some hundreds; what could not pass for 3 s, until a link counts as lost, comes at once.
+LINES_MOST_PER_S = 5_000
 # The last lines on stderr that are kept, and how much of each.
 TAIL_LINES = 20
 TAIL_LINE_BYTES = 500
@@ -69,7 +74,7 @@ class PipedProcess:
         self._waiting_bytes = 0
         self._beat = b""
         self._quiet_s = self._quiet_most_s = 0.0
-        self._silent = self._flooded = False
+        self._silent = self._flooded = self._killed = False
         self._paused_s = 0.0
         self._errors: deque[str] = deque(maxlen=TAIL_LINES)
         work = (self._write, self._read, self._read_errors)
@@ -85,9 +90,13 @@ class PipedProcess:
         """From now on, send `beat` each LOOK_EVERY_S; kill a process that is silent for `quiet_most_s`."""
         self._beat, self._quiet_most_s = beat, quiet_most_s
 
-    def line(self, within_s: float | None = None) -> bytes | None:
-        """The next line, without its end; None: none came in time, or, with `ending` set, none will."""
-        if self.ending:
+    def line(self, by_s: float) -> bytes | None:
+        """The next line, without its end; None: none came by then, or, with `ending` set, none will.
+
+        `by_s`: by time.monotonic(). After that none is taken, also if some wait.
+        """
+        within_s = by_s - time.monotonic()
+        if self.ending or within_s <= 0:
             return None
         try:
             line = self._lines.get(timeout=within_s)
@@ -96,7 +105,7 @@ class PipedProcess:
         if line is None:
             self._reap()
             return None
-        self._waiting_bytes -= len(line)
+        self._waiting_bytes -= len(line) + LINE_COST_BYTES
         return line
 
     @property
@@ -105,18 +114,19 @@ class PipedProcess:
         return self.ending is None and self._process.poll() is None
 
     def kill(self) -> None:
-        """Kill the process at once."""
+        """Kill the process at once, and hear no more of what it has started."""
+        self._killed = True
         self._process.kill()
 
     def close(self) -> None:
         """Close the input of the process and wait for its end; kill it if it takes longer than END_S."""
         self._outbox.put(None)
         deadline = time.monotonic() + END_S
-        while self.ending is None:
-            left_s = deadline - time.monotonic()
-            if left_s <= 0:
-                self.kill()
-            self.line(max(left_s, 0.0) or None)
+        while not self.ending and time.monotonic() < deadline:
+            self.line(deadline)
+        if not self.ending:
+            self.kill()
+            self._reap()
 
     def _reap(self) -> None:
         # It has closed its output, so it is about to end.
@@ -155,7 +165,7 @@ class PipedProcess:
         stdout = self._process.stdout
         assert stdout
         parts: list[bytes] = []
-        length = 0
+        length, lines, second_s = 0, 0, 0.0
         with suppress(OSError), stdout:
             while True:
                 # Silence is counted in waits of this thread, so it takes no pause of its own for one.
@@ -173,13 +183,19 @@ class PipedProcess:
                 if not data:
                     break
                 self._quiet_s = 0.0
+                if self._killed:
+                    break
                 *ended, rest = data.split(b"\n")
                 for each in ended:
                     self._put(b"".join([*parts, each]))
                     parts, length = [], 0
                 parts.append(rest)
                 length += len(rest)
-                if length > LINE_MOST_BYTES or self._waiting_bytes > WAITING_MOST_BYTES:
+                lines += len(ended)
+                if time.monotonic() - second_s >= 1.0:
+                    lines, second_s = len(ended), time.monotonic()
+                waiting = self._waiting_bytes > WAITING_MOST_BYTES
+                if waiting or length > LINE_MOST_BYTES or lines > LINES_MOST_PER_S:
                     self._flooded = True
                     self.kill()
                     break
@@ -187,7 +203,7 @@ class PipedProcess:
 
     def _put(self, line: bytes) -> None:
         # The other thread may lose one of these sums; the bound need not be exact.
-        self._waiting_bytes += len(line)
+        self._waiting_bytes += len(line) + LINE_COST_BYTES
         self._lines.put(line)
 
     def _read_errors(self) -> None:
@@ -195,5 +211,7 @@ class PipedProcess:
         assert stderr
         with suppress(OSError), stderr:
             for line in iter(lambda: stderr.readline(1 << 16), b""):
+                if self._killed:
+                    break
                 if text := line[:TAIL_LINE_BYTES].decode("utf-8", "replace").strip():
                     self._errors.append(text)

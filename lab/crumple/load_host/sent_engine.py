@@ -121,7 +121,7 @@ class SentEngine:
 def _answer(shell: PipedProcess, where: Where, mark: str, within_s: float) -> str:
     """Return the next line of the shell that begins with the mark; other lines are of its start-up files."""
     deadline, noise = time.monotonic() + within_s, ""
-    while (line := shell.line(max(0.0, deadline - time.monotonic()))) is not None:
+    while (line := shell.line(deadline)) is not None:
         text = line.decode("utf-8", "replace")
         said, _, answer = text.partition(" ")
         if said == mark:

@@ -35,7 +35,7 @@ def sweep(where: Where, mark: str) -> list[str] | None:
         shell.send(SCRIPT.replace("@MARK@", mark).encode())
         states = []
         deadline = time.monotonic() + SWEEP_S
-        while (line := shell.line(max(0.0, deadline - time.monotonic()))) is not None:
+        while (line := shell.line(deadline)) is not None:
             match line.decode("utf-8", "replace").split():
                 case [said, "killed", *state] if said == mark:
                     states.append("".join(state))

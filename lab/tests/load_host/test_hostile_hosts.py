@@ -55,3 +55,12 @@ def test_a_load_is_kept_if_its_host_fails_after_it(call: command_line.Call, url:
     code, out, err = call(url, "--duration", "1.5s", "--connections", "2", "--from", named.text)
     assert command_line.was_measured(code, out), err
     assert "no request could be sent after the load" in err and "load-2" in err
+
+
+@pytest.mark.parametrize("line", ["{}\n", "\n", "beat\n"])
+def test_a_flood_of_lines_ends_the_load_and_has_a_name(
+    call: command_line.Call, url: str, tmp_path: Path, line: str
+) -> None:
+    named = hostile_hosts.writing(tmp_path, line, '{"held":', ever=True)
+    code, _, err = call(url, "--duration", "1h", "--connections", "2", "--from", named.text)
+    assert code == 3 and "load-host-lost: " in err and "wrote more than an engine does" in err
