@@ -48,10 +48,10 @@ class GroupLimits:
 class GroupCounts:
     """What the control groups of a server have counted so far.
 
-    `stopped_ns`: for how long each has stopped it, all cores together; `stalled_ns`: for how long some of its
-    threads waited for memory to be freed; None: not known. `full`: how often it met a limit of memory;
-    `refused`: how often a process or thread was not started. `tasks`: how many there are, in the group that
-    allows fewest more.
+    `stopped_ns`: for how long each has stopped it, all cores together; `stalled_ns`: for how long some
+    threads of the one that limits its memory waited for some; None: not known. `full`: how often it met a
+    limit of memory; `refused`: how often a process or thread was not started. `tasks`: how many there are,
+    in the group that allows fewest more.
     """
 
     stopped_ns: Mapping[Path, int] = field(default_factory=dict)

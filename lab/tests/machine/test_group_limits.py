@@ -14,6 +14,7 @@ from crumple.machine.group_owner import Owner
 
 MIB = 2**20
 UNIT = Owner("unit", "shop.service", "systemd")
+PRESSURE = "some avg10=9.00 avg60=1.00 avg300=0.00 total=1500\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=9"
 
 
 def group(folder: Path, path: str, **files: str) -> Group:
@@ -73,11 +74,9 @@ def test_without_files_there_are_no_limits(tmp_path: Path) -> None:
 
 
 def test_what_was_counted_is_of_all_groups(tmp_path: Path) -> None:
-    pressure = (
-        "some avg10=9.00 avg60=1.00 avg300=0.00 total=1500\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=9"
-    )
     own = group(tmp_path / "own", "/pod/web", cpu__stat="nr_periods 0\nthrottled_usec 0",
-                memory__events__local="low 0\nhigh 3\nmax 4\noom 0", memory__pressure=pressure,
+                memory__events__local="low 0\nhigh 3\nmax 4\noom 0", memory__pressure=PRESSURE,
+                cgroup__events="populated 1\nfrozen 0",
                 pids__events="max 2", pids__current="7", pids__max="20")  # fmt: skip
     around = group(tmp_path, "/pod", cpu__stat="nr_periods 9\nthrottled_usec 700", pids__events="max 1",
                    memory__events__local="low 0\nhigh 0\nmax 5", pids__max="max")  # fmt: skip
@@ -90,6 +89,20 @@ def test_version_1_counts_in_nanoseconds_and_failures(tmp_path: Path) -> None:
     own = group(tmp_path, "/shop", cpu__stat="nr_throttled 3\nthrottled_time 800", memory__failcnt="6")
     found = group_limits.counts(Groups((own,), (), (own,), (), ()))
     assert found.stopped_ns == {tmp_path: 800} and found.full == 6 and found.tasks is None
+
+
+def test_a_wait_for_memory_is_known_of_the_group_that_limits_it_alone(tmp_path: Path) -> None:
+    limited = group(tmp_path / "limited", "/docker/shop", memory__failcnt="6")
+    waits = {"memory__pressure": PRESSURE, "cgroup__events": "populated 1"}
+    same = group(tmp_path / "same", "/docker/shop", **waits)
+    other = group(tmp_path / "other", "/system.slice/docker.service", **waits)
+    machine = group(tmp_path / "machine", "/docker/shop", memory__pressure=PRESSURE)
+
+    def stalled_ns(*unified: Group) -> int | None:
+        return group_limits.counts(Groups((), (), (limited,), (), unified)).stalled_ns
+
+    assert stalled_ns(same) == 1_500_000
+    assert (stalled_ns(other), stalled_ns(machine), stalled_ns()) == (None, None, None)
 
 
 @pytest.fixture
@@ -119,6 +132,23 @@ def test_limits_of_a_real_group_are_read() -> None:
         Owner("group", "/crumple-test-limits")
     }
     assert found.cores is None or found.cores.written == "0"
+
+
+@pytest.mark.starts
+@pytest.mark.parallel
+@pytest.mark.usefixtures("real")
+def test_a_real_groups_wait_for_memory_is_not_the_machines() -> None:
+    with (
+        made_groups.group("crumple-test-memory", memory=64 * MIB) as move,
+        subprocess.Popen(["sleep", "60"]) as sleeps,
+    ):
+        move(sleeps.pid)
+        assert group_limits.counts(control_groups.of(sleeps.pid)).stalled_ns == 0
+        if not made_groups.UNIFIED:
+            # As a container of version 1 is in the group of version 2 that is around all.
+            (made_groups.ROOT / "unified" / "cgroup.procs").write_text(str(sleeps.pid))
+            assert group_limits.counts(control_groups.of(sleeps.pid)).stalled_ns is None
+        sleeps.kill()
 
 
 @pytest.mark.starts
