@@ -54,6 +54,7 @@ def of(flags: FromFlags) -> Iterator[Origin]:
                 cores=len(machine.cores),
                 cpu_model=there.facts.cpu_model,
                 kernel=there.facts.kernel,
+                cpu_quota_cores=there.facts.cpu_quota_cores,
                 round_trip_ns=there.round_trip_ns,
                 is_apart=machine.is_apart,
             ),

@@ -13,6 +13,8 @@ class LoadedFrom(Lenient):
     """How many the engine could use."""
     cpu_model: str | None
     kernel: str | None
+    cpu_quota_cores: float | None
+    """How many cores' worth of CPU time its control group grants the engine; null: no limit."""
     round_trip_ns: float
     """How long a line took there and back, through the pipe that crumple speaks through: the median."""
     is_apart: bool

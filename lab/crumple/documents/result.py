@@ -18,7 +18,7 @@ from crumple.documents.loaded_from import LoadedFrom
 from crumple.drawing.report_parts import Answer
 from crumple.drawing.terminal import shown_json
 from crumple.machine import facts
-from crumple.verdict.comparison import LOAD_HOST
+from crumple.verdict.comparison import with_load_host
 from crumple.words import circumstances
 
 Kind = Literal["load", "find", "diagnose", "versus"]
@@ -72,7 +72,9 @@ class Result(Lenient):
     @property
     def measured_on(self) -> dict[str, Any]:
         """Facts of the machine, and as one of them which the load came from, if that is another."""
-        return self.machine | ({LOAD_HOST: self.loaded_from.where} if self.loaded_from is not None else {})
+        return with_load_host(
+            self.machine, None if self.loaded_from is None else self.loaded_from.model_dump()
+        )
 
     @property
     def circumstances(self) -> list[str]:

@@ -38,6 +38,7 @@ class There:
         """The machine as plans see it."""
         return LoadMachine(
             cores=self.facts.cores,
+            cpu_quota_cores=self.facts.cpu_quota_cores,
             open_files=self.facts.open_files,
             ports=self.facts.ports,
             where=self.name,

@@ -5,6 +5,7 @@ Its cores, open files and ports bound the load; names are resolved there, and th
 
 import contextlib
 import ipaddress
+import math
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -87,6 +88,8 @@ class LoadMachine:
     """How many files the engine may have open: the hard limit."""
     ports: int | None
     """How many local ports each of its addresses has; None: not known."""
+    cpu_quota_cores: float | None = None
+    """How many cores' worth of CPU time a control group there grants the engine; None: no limit is known."""
     where: str = ""
     """As --from names it; empty: it is this machine."""
     is_apart: bool = False
@@ -114,7 +117,8 @@ class LoadMachine:
 
     def threads_among(self, cores_per_thread: int) -> int:
         """How many threads the engine may have, if each leaves cores to a server on the same machine."""
-        return max(1, len(self.cores) // (1 if self.is_apart else cores_per_thread))
+        cores = min(len(self.cores), self.cpu_quota_cores or math.inf)
+        return max(1, int(cores // (1 if self.is_apart else cores_per_thread)))
 
     def apart(self, engine_cores: Sequence[int], server_cores: Sequence[int]) -> int:
         """How many cores the engine may use that the server may not. `engine_cores` empty: not bound."""

@@ -339,9 +339,7 @@ def latest_like(
 
 def machine_of(entry: StoredEntry) -> Mapping[str, Any]:
     """Return the facts of the machine that measured it, and which the load came from. Raises NotStored."""
-    found: Mapping[str, Any] = entry.document["machine"]
-    far = entry.document.get("loaded_from")
-    return found if far is None else {**found, comparison.LOAD_HOST: far["where"]}
+    return comparison.with_load_host(entry.document["machine"], entry.document.get("loaded_from"))
 
 
 def signature(entry: StoredEntry) -> object:

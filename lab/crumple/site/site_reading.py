@@ -68,7 +68,7 @@ def _read(stored: StoredEntry) -> dict[str, Any]:
     found = {
         "question": hashlib.sha256(repr(comparing.signature(stored)).encode()).hexdigest()[:DIGITS],
         "machine": {
-            fact: machine[fact] for fact in (*comparison.LASTING, comparison.LOAD_HOST) if fact in machine
+            fact: machine[fact] for fact in (*comparison.LASTING, *comparison.FROM_THERE) if fact in machine
         },
     }
     if stored.is_run:

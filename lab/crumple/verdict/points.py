@@ -106,6 +106,7 @@ def _cautions(
     before: Sequence[BreakingPoint], after: Sequence[BreakingPoint], other: Sequence[str]
 ) -> list[str]:
     cautions = [f"{ANOTHER}: {how}" for how in other]
+    cautions += comparison.other_way(before[-1].machine, after[-1].machine)
     was, now = _terms(before), _terms(after)
     cautions += [f"{name} was {was[name]}, is {now[name]}" for name in was if was[name] != now.get(name)]
     if before[-1].asked != after[-1].asked:

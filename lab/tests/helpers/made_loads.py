@@ -7,7 +7,13 @@ from crumple.documents.loaded_from import LoadedFrom
 from crumple.load.report.load_document import LoadDocument
 
 FAR = LoadedFrom(
-    where="ssh loader", cores=4, cpu_model=None, kernel="6.1.0", round_trip_ns=2e5, is_apart=True
+    where="ssh loader",
+    cores=4,
+    cpu_model=None,
+    kernel="6.1.0",
+    cpu_quota_cores=None,
+    round_trip_ns=2e5,
+    is_apart=True,
 )
 LOADS: dict[str, Callable[[], LoadDocument]] = {
     "constant": synthetic_load.constant,

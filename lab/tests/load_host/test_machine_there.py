@@ -47,6 +47,8 @@ def test_a_plan_goes_by_its_cores_files_and_ports(own_address: None) -> None:
     assert (machine.where, machine.at, machine.server_host) == ("loader", "on loader", "10.0.0.1")
     # No server is on its cores.
     assert machine.is_apart and machine.threads_most == 4 and machine.apart((), (0, 1)) == 4
+    assert _there(cpu_quota_cores=2.5).machine().threads_most == 2, "more would only be stopped"
+    assert _there(cpu_quota_cores=0.5).machine().threads_most == 1
     assert _there(open_files_hard=None).machine().open_files == 1 << 20
     assert _there(port_range=None).machine().ports is None
 

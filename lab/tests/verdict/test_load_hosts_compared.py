@@ -1,0 +1,36 @@
+"""Loads of one name of a load host are alike only if it is still the same machine, as far away."""
+
+import made_loads
+import pytest
+from crumple.verdict import comparison
+
+MACHINE = {"cores": 2, "cpu_model": "c", "kernel": "6.1"}
+
+
+def far(**changes: object) -> dict[str, object]:
+    return comparison.with_load_host(MACHINE, {**made_loads.FAR.model_dump(), **changes})
+
+
+@pytest.mark.parametrize(
+    ("fact", "value", "said"),
+    [
+        ("cores", 64, "load host cores was 4, is 64"),
+        ("cpu_model", "A CPU", "load host cpu model was None, is A CPU"),
+        ("kernel", "6.2.0", "load host kernel was 6.1.0, is 6.2.0"),
+        ("cpu_quota_cores", 0.5, "load host cpu quota cores was None, is 0.5"),
+    ],
+)
+def test_a_load_host_with_other_facts_is_another_machine(fact: str, value: object, said: str) -> None:
+    assert [*comparison.machine_differences(far(), far(**{fact: value})).values()] == [said]
+    assert comparison.machine_differences(far(), far()) == {}
+
+
+def test_a_load_host_that_is_several_times_as_far_away_is_cautioned_about() -> None:
+    assert [*comparison.other_way(far(), far(round_trip_ns=7.5e5))] == []
+    (said,) = comparison.other_way(far(), far(round_trip_ns=8.5e5))
+    assert said.replace("\u202f", " ") == (
+        "the way to ssh loader is another: a line took 200 µs there and back, takes 850 µs"
+    )
+    assert [*comparison.other_way(far(round_trip_ns=8.5e5), far())] != []
+    assert [*comparison.other_way(far(), far(where="other", round_trip_ns=8.5e5))] == []
+    assert [*comparison.other_way(MACHINE, far())] == []
