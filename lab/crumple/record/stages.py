@@ -54,8 +54,8 @@ STAGES: tuple[Name, ...] = ("not_accepted", "unsent", "unread", "inside", "retur
 _UNKNOWN: tuple[Name, str] = ("unknown", "thrown_away")
 # With fewer than 50 readings the interval of a budget is not to be relied on.
 READINGS_MIN = 50
-# The load that is suggested is 1.2 times as long as this one suggests. With ten readings a second 6 s are
-# enough.
+# The load that is suggested is 1.2 times as long as this one suggests; after a shorter one than of 6 s, which are
+# enough with ten readings a second, no longer than that.
 SPARE, ENOUGH_S_MAX = 1.2, 6
 # If requests pile up, a stage is named that holds a twentieth of them.
 SHARE_NAMED = 0.05
@@ -162,8 +162,7 @@ def budget(
         return NoBudget("no request ended")
     rows = rows_measured(record, stages.at_ns)
     if len(rows) < readings_min:
-        enough_s = math.ceil(SPARE * readings_min / max(1, len(rows)) * record.measured_ns / 1e9)
-        longer = f"load it for {min(enough_s, ENOUGH_S_MAX)} s or longer"
+        longer = _longer(record, len(rows), readings_min)
         return NoBudget(f"{len(rows)} of the {readings_min} readings that are needed", longer)
     number = batches(record)
     if number < batches_min:
@@ -171,6 +170,16 @@ def budget(
     found = _budget(record, stages, rows, max(1, number), idle_cores, batches_min)
     steady = number >= BATCHES_MIN and not rises(record)
     return _check(found, steady) if found else NoBudget("too few of the readings found a request in flight")
+
+
+def _longer(record: "TrialRecord", readings: int, needed: int) -> str:
+    """Return how long a load has enough readings, if they come as they came in this one; empty: not known."""
+    enough_s = math.ceil(SPARE * needed / max(1, readings) * record.measured_ns / 1e9)
+    if record.measured_ns < ENOUGH_S_MAX * 1e9:
+        enough_s = min(enough_s, ENOUGH_S_MAX)
+    elif not readings:
+        return ""
+    return f"load it for {enough_s} s or longer"
 
 
 def _too_short(record: "TrialRecord", batches_min: int) -> str:

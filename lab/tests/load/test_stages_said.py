@@ -77,8 +77,15 @@ def test_the_summary_has_a_line_of_stages() -> None:
     assert server_sentences.time(load).startswith("inside ")
     assert "not told apart" not in said([{"inside": 32, "thrown_away": 1}] + [{"inside": 32}] * 99)
     assert "not told apart" in said([{"inside": 32, "thrown_away": 1}] * 100)
-    few = "by stages not known: 1 of the 50 readings that are needed; load it for 6 s or longer"
+    few = "by stages not known: 1 of the 50 readings that are needed; load it for 600 s or longer"
     assert said([{"inside": 1}]) == few
+    # 50 readings and a fifth more take ten times as long as six do that came in 10 s.
+    late = synthetic_load.load(with_readings([{"inside": 1}] * 6).model_copy(update={"measured_ns": 10**10}))
+    assert server_sentences.time(late).endswith(
+        "6 of the 50 readings that are needed; load it for 100 s or longer"
+    )
+    none = synthetic_load.load(with_readings([]).model_copy(update={"measured_ns": 10**10}))
+    assert server_sentences.time(none).endswith("0 of the 50 readings that are needed")
     assert server_sentences.time(synthetic_load.closed()) == ""
 
 
