@@ -5,6 +5,8 @@ import sys
 from collections.abc import Sequence
 
 from crumple.commands import output
+from crumple.commands.left_out import SAVED
+from crumple.errors import UsageError
 from crumple.load import flag_files
 from crumple.load.load_flags import PageFlags, SaveFlags
 from crumple.typed import masked_command, typed_command
@@ -24,6 +26,9 @@ def save(
     """
     if flags.save is None:
         return
+    if flags.save.suffix != SAVED:
+        remedy = f"name it {flags.save.with_suffix(SAVED)}, or keep the result with --json or --name"
+        raise UsageError(f"--save {flags.save}: it keeps the command, as TOML", remedy)
     flag_files.refuse_replacing("--save", flags.save)
     # Imported here because few commands are saved.
     from crumple.typed.saved_file import SavedFile

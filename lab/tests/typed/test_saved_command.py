@@ -212,6 +212,14 @@ def test_a_file_that_is_there_is_not_replaced(tmp_path: Path) -> None:
     assert there.read_text() == "# edited"
 
 
+def test_a_file_that_could_not_be_repeated_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(
+        UsageError, match=r"x\.json: it keeps the command, as TOML; name it .*/x\.toml, or keep"
+    ):
+        saving.save("load", LoadFlags(save=tmp_path / "x.json"), [URL])
+    assert not [*tmp_path.iterdir()]
+
+
 def test_the_file_is_readable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["crumple", "load", URL, "-c", "20", "--save", "load.toml"])
