@@ -161,10 +161,12 @@ def _check_fits(shape: contract.ShapeSpec, to: contract.Target, options: Options
         return
     if connections > ports * max(1, len(to.sources)):
         needed = -(-connections // ports)
+        is_near = not machine.where and to.address.startswith(("127.", "[::1]"))
+        which = f"on loopback --source-address 127.0.0.2-127.0.0.{needed + 1}"
+        its = f"of {machine.where or 'this machine'} that are in its network: --source-address FIRST-LAST"
         mistakes.add(
             f"{connections:,} connections need more than the {ports:,} ports an address has {machine.at}",
-            f"give {needed} or more addresses to connect from, on loopback "
-            f"--source-address 127.0.0.2-127.0.0.{needed + 1}",
+            f"give {needed} or more addresses to connect from, {which if is_near else its}",
         )
 
 

@@ -1,6 +1,7 @@
 """The flags of `crumple load` → the engine's spec, whole; or every mistake in them at once."""
 
 import os
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from crumple.contract import (
 from crumple.errors import UsageError
 from crumple.load import load_plan
 from crumple.load.load_flags import LoadFlags
-from crumple.machine import facts, process_tree
+from crumple.machine import facts, load_machine, process_tree
 
 URL = "http://127.0.0.1:8080/hello"
 REQUEST = RequestSpec(
@@ -266,6 +267,20 @@ def test_invalid_flags_are_refused(flags: dict[str, Any], line: str) -> None:
 )
 def test_a_body_may_look_like_a_duration_if_a_flag_says_that_it_is_one(said: dict[str, Any]) -> None:
     assert _spec(**said).requests[0].body == said["body"]
+
+
+def test_addresses_that_reach_no_other_machine_are_not_advised() -> None:
+    many = "4,000 connections need more than the 1,000 ports an address has"
+    advised = (
+        "give 4 or more addresses to connect from, of {} that are in its network: --source-address FIRST-LAST"
+    )
+    assert _mistakes("http://10.98.76.2/", connections=4_000) == [
+        f"{many} here; {advised.format('this machine')}"
+    ]
+    there = replace(load_machine.this(), where="loader")
+    with pytest.raises(UsageError) as refused:
+        load_plan.plan("http://10.98.76.2/", LoadFlags(connections=4_000), there)
+    assert str(refused.value) == f"{many} on loader; {advised.format('loader')}"
 
 
 def test_a_body_after_two_at_signs_begins_with_one() -> None:
