@@ -33,11 +33,15 @@ def reached(typed: str, machine: LoadMachine) -> str:
         raise UsageError(
             f"{typed} names no container", "write container:NAME/path, or container:NAME:PORT/path"
         )
-    if machine.where:
-        raise UsageError(f"{typed} is a container here", f"write the URL at which {machine.where} reaches it")
     container = _named(named[1])
     port = int(named[2]) if named[2] else _only_port(container, typed)
     _check_heard(container, port)
+    if machine.where:
+        at = _published(container, port)
+        url = f"localhost:{at}{named[3]}" if at else f"the URL at which {machine.where} reaches it"
+        raise UsageError(
+            f"{typed} is a container here, and the load comes from {machine.where}", f"write {url}"
+        )
     host, at = _place(container, port) or _unreached(container, port, typed, f":{port}{named[3]}")
     return f"http://{f'[{host}]' if host.version == 6 else host}:{at}{named[3]}"
 
@@ -107,6 +111,19 @@ def _place(container: Container, port: int) -> tuple[Address, int] | None:
         for came in arrivals.of(address, at, {number: (pid,)}, serving.PASSED_ON_WITHIN_S):
             if came.port == port:
                 return address, at
+    return None
+
+
+def _published(container: Container, port: int) -> int | None:
+    """Return a port of this machine from which a container's port is reached; None: none is known."""
+    if network_namespaces.is_own(container.pid):
+        return port
+    number = network_namespaces.number(container.pid)
+    for at in sorted(tcp_tables.ports()):
+        if number is not None and serving.passes_on(at):
+            found = arrivals.of(_LOOPBACK, at, {number: (container.pid,)}, serving.PASSED_ON_WITHIN_S)
+            if any(came.port == port for came in found):
+                return at
     return None
 
 

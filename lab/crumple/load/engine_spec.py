@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from crumple import contract, engine
 from crumple.engine import EndEarly, Engine, OnProgress
-from crumple.errors import EngineFailed, Interrupted
+from crumple.errors import CrumpleError, EngineFailed, Interrupted
 from crumple.interrupt import ending_early
 from crumple.load.load_options import Options
 from crumple.machine import capacity
@@ -119,8 +119,16 @@ def check_listening(target: contract.Target, machine: LoadMachine) -> None:
     """
     if target.proxy is not None:
         machine.check_listening(target.address, "no proxy", "start it, or mend -x")
-    else:
+        return
+    try:
         machine.check_listening(target.address, "nobody", "start the server, or mend the URL")
+    except CrumpleError:
+        if not machine.where:
+            # Imported here because most servers answer.
+            from crumple.load import refused
+
+            refused.check(target.address)
+        raise
 
 
 def cores_of(pid: int | None) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from crumple.load import typed_again
 from crumple.load.addresses import port_of
 from crumple.load.load_options import Options
 from crumple.load.target import Resolved
-from crumple.machine import network_namespaces, serving
+from crumple.machine import network_namespaces, program, serving
 from crumple.machine.load_machine import Address
 from crumple.machine.serving import Served
 
@@ -60,6 +60,12 @@ def _served(resolved: Resolved) -> Served:
     served = serving.at(_address(resolved), port, is_local=resolved.is_local)
     if served is None:
         raise UsageError("it is not on this machine", "run crumple where it is")
+    seen = program.of(served.pid)
+    if not served.address and seen is not None and seen.name.startswith(serving.PASS_ON):
+        raise UsageError(
+            f"{seen.name} takes connections there, and none of them arrives in a container",
+            "let the server listen on 0.0.0.0 inside its container, not on its loopback",
+        )
     return served
 
 

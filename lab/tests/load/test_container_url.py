@@ -91,10 +91,16 @@ def test_what_names_no_port_of_a_container_is_refused(typed: str, rows: list[str
     assert str(refused.value) == why
 
 
-def test_a_container_here_is_none_of_the_machine_that_a_load_comes_from() -> None:
+def test_a_container_here_is_none_of_the_machine_that_a_load_comes_from(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     elsewhere = replace(load_machine.this(), where="loader")
-    with pytest.raises(UsageError, match="write the URL at which loader reaches it"):
-        container_url.reached("container:shop-api", elsewhere)
+    ROWS[:] = [row("00000000", 8000)]
+    for published, remedy in ((8080, "localhost:8080/a"), (None, "the URL at which loader reaches it")):
+        monkeypatch.setattr(container_url, "_published", lambda *_, at=published: at)
+        with pytest.raises(UsageError) as refused:
+            container_url.reached("container:shop-api/a", elsewhere)
+        assert str(refused.value).endswith(f"the load comes from loader; write {remedy}")
 
 
 @dataclass

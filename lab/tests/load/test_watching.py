@@ -95,6 +95,15 @@ def test_a_server_in_another_namespace_is_watched_where_it_listens(monkeypatch: 
     assert (options.server_pid, options.server_address, why) == (4711, "10.0.2.100:80", "")
 
 
+def test_a_program_that_passes_on_to_nobody_is_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "of", lambda pid: program.Program(pid, "docker-proxy"))
+    monkeypatch.setattr(serving, "at", lambda *_, **__: Served(4711))
+    pid, why = found(FAR)
+    assert pid is None and why.startswith("docker-proxy takes connections there, and none of them arrives")
+    monkeypatch.setattr(serving, "at", lambda *_, **__: Served(4711, "10.0.2.100:80"))
+    assert found(FAR) == (4711, "")
+
+
 def test_of_another_users_container_the_command_is_named_that_sees_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -115,6 +124,8 @@ def test_a_reason_stands_beside_what_the_server_cost_or_in_its_place() -> None:
     load = synthetic_load.constant()
     assert load.server is not None
     assert say.server(synthetic_load.remade(load, unwatched="elsewhere")) == f"{say.server(load)}; elsewhere"
+    shop = synthetic_load.remade(load, program=program.Program(4711, "perl", "shop"))
+    assert say.server(shop) == f"process 4711 in container shop: {say.server(load)}"
     unwatched = synthetic_load.closed()
     assert unwatched.record.probes.server is None
     assert say.server(unwatched) == ""

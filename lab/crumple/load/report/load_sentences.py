@@ -316,9 +316,10 @@ def server(load: "LoadDocument") -> str:
     if load.server is None:
         why = windows.why(load.record, watched)
         return f"could not be read{f' ({why})' if why else ''}"
-    elsewhere = f"; {load.unwatched}" if load.unwatched else ""
+    elsewhere, seen = f"; {load.unwatched}" if load.unwatched else "", load.program
+    within = f"process {seen.pid} in container {seen.container}: " if seen and seen.container else ""
     return (
-        f"{_each(load.server)}{numerals.significant(load.server.cores, 2)} cores; "
+        f"{within}{_each(load.server)}{numerals.significant(load.server.cores, 2)} cores; "
         f"peak {numerals.size(load.server.memory_peak_bytes)}, "
         f"{numerals.count(load.server.processes_max, 'process', 'processes')}, "
         f"{numerals.count(load.server.threads_max, 'thread')}{elsewhere}"
