@@ -54,7 +54,7 @@ STAGES: tuple[Name, ...] = ("not_accepted", "unsent", "unread", "inside", "retur
 _UNKNOWN: tuple[Name, str] = ("unknown", "thrown_away")
 # With fewer than 50 readings the interval of a budget is not to be relied on.
 READINGS_MIN = 50
-# The load that is suggested is 1.2 times as long as this one suggests; after a shorter one than of 6 s, which are
+# The load that is suggested is 1.2 times as long as this one suggests; after one of less than 6 s, which are
 # enough with ten readings a second, no longer than that.
 SPARE, ENOUGH_S_MAX = 1.2, 6
 # If requests pile up, a stage is named that holds a twentieth of them.
