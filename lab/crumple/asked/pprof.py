@@ -59,7 +59,8 @@ def _heard(pid: int) -> Iterator[tuple[str, int]]:
         # Elsewhere another machine may have the address: it is asked only if a connection arrives.
         reached = network_namespaces.addresses_of(pid) if host.is_unspecified else [host]
         for each in reached[:1]:
-            if not each.is_loopback and arrivals.of(each, port, {number: (pid,)}, serving.WITHIN_S):
+            came = () if each.is_loopback else arrivals.of(each, port, {number: (pid,)}, serving.WITHIN_S)
+            if any(end.is_sure for end in came):
                 yield str(each), port
 
 

@@ -107,10 +107,15 @@ def _place(container: Container, port: int) -> tuple[Address, int] | None:
     pid, number = container.pid, network_namespaces.number(container.pid)
     if network_namespaces.is_own(pid) or number is None:
         return _LOOPBACK, port
+    unsure: list[tuple[Address, int]] = []
     for address, at in _ways(pid, port):
         for came in arrivals.of(address, at, {number: (pid,)}, serving.PASSED_ON_WITHIN_S):
-            if came.port == port:
+            if came.port == port and came.is_sure:
                 return address, at
+            if came.port == port:
+                unsure.append((address, at))
+    if len(unsure) == 1:
+        return unsure[0]
     return None
 
 

@@ -54,6 +54,8 @@ def at(address: Address, port: int, *, is_local: bool) -> Served | None:
     behind = next((name for name in _names(port) if name.startswith(PASS_ON)), "") if is_local else ""
     is_slow = behind != "" or (listener is None and is_local)
     came = arrivals.of(address, port, others, PASSED_ON_WITHIN_S if is_slow else WITHIN_S) if others else ()
+    if not behind:
+        came = tuple(each for each in came if each.is_sure)
     if len(came) > 1:
         pids = ", ".join(str(each.pid) for each in came)
         raise UsageError("connections arrive in several containers", f"name one: --watch PID, of {pids}")

@@ -2,6 +2,7 @@
 
 import ipaddress
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -104,6 +105,22 @@ def test_a_published_port_is_followed_through_the_program_that_passes_connection
 
 
 @needs_hosts
+@pytest.mark.skipif(bool(published_port.why_not()), reason=published_port.why_not() or "it runs")
+def test_a_published_port_is_followed_while_another_container_is_used_by_others() -> None:
+    with (
+        other_hosts.started("shop") as shop,
+        other_hosts.joined(None, shop) as link,
+        other_hosts.started("busy") as busy,
+        other_hosts.joined(None, busy) as other,
+        served(busy, 80, ACCEPTS),
+        beside(BUSY, other.addresses[1], 80),
+        served(shop, 80) as pid,
+        published_port.published(link.addresses[1], 80) as port,
+    ):
+        assert at("127.0.0.1", port) == Served(pid, f"{link.addresses[1]}:80", "docker-proxy")
+
+
+@needs_hosts
 def test_a_server_beside_stays_the_one_while_a_container_is_used_by_others() -> None:
     with other_hosts.started("shop") as host, other_hosts.joined(None, host) as link:
         port = process_tree.free_port()
@@ -146,6 +163,23 @@ def test_connections_of_others_that_come_meanwhile_are_none_that_was_opened() ->
                 assert at(inside, 80) == Served(pid, f"{inside}:80")
             finally:
                 others.kill()
+
+
+@needs_hosts
+def test_a_container_that_others_use_is_not_where_connections_from_here_arrive() -> None:
+    with (
+        other_hosts.started("shop") as host,
+        other_hosts.joined(None, host) as link,
+        served(host, 80, ACCEPTS),
+        beside(BUSY, link.addresses[1], 80),
+        socket.create_server(("127.0.0.1", 0)) as here,
+    ):
+        address, port = here.getsockname()
+        others = network_namespaces.others()
+        came = arrivals.of(ipaddress.ip_address(address), port, others, serving.WITHIN_S)
+        assert [each for each in came if each.is_sure] == []
+    # As the comment at ROUNDS says.
+    assert 0.25**arrivals.ROUNDS <= 1 / 1_000 < 0.25 ** (arrivals.ROUNDS - 1)
 
 
 @needs_hosts
