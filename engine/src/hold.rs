@@ -11,7 +11,7 @@ mod settings;
 mod stopped;
 
 use std::io::{self, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use crate::failure::Failure;
-use crate::process_tree::Pid;
+use crate::process_tree::{self, Pid};
 use crate::{dismissed, output};
 use settings::{Kind, Row, Rows};
 use stopped::Stopped;
@@ -148,8 +148,7 @@ fn change(
 fn second(listed: &str, at_most: Duration, events: Sender<Event>) -> Result<ChildStdin, Failure> {
     let cannot =
         |error: io::Error| Failure::new(format!("cannot start the second process of the hold: {error}"));
-    let program = std::env::current_exe().map_err(cannot)?;
-    let mut second = Command::new(program)
+    let mut second = process_tree::this_program()
         .arg("hold")
         .stdin(Stdio::piped())
         .stderr(Stdio::null())

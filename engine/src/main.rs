@@ -2,6 +2,7 @@
 
 use clap::{Parser, Subcommand};
 use crumple_engine::{costs, guard, hold, null_server, output, run, schema, serve, watch, weigh};
+use std::ffi::CStr;
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -33,7 +34,11 @@ enum Command {
     Weigh,
 }
 
+/// How lists of processes name this one, whatever the name of its file is: that of a load host is its digest.
+const NAME: &CStr = c"crumple-engine";
+
 fn main() -> ExitCode {
+    let _ = rustix::thread::set_name(NAME);
     let outcome = match Arguments::parse().command {
         Command::Run(run) => run::run(&run),
         Command::Serve => serve::run(),

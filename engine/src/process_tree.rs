@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::str::SplitAsciiWhitespace;
 use std::sync::OnceLock;
 
@@ -100,6 +101,11 @@ pub fn text_of_name(name: &[u8]) -> String {
     String::from_utf8_lossy(whole).into_owned()
 }
 
+/// Returns a command of the program that this process runs, also if its file has been replaced or removed meanwhile.
+pub fn this_program() -> Command {
+    Command::new("/proc/self/exe")
+}
+
 /// Returns the name of a process, or `None` if it has ended.
 pub fn name(pid: Pid) -> Option<String> {
     Some(text_of_name(fs::read(format!("/proc/{pid}/comm")).ok()?.trim_ascii_end()))
@@ -109,7 +115,7 @@ pub fn name(pid: Pid) -> Option<String> {
 mod tests {
     use super::*;
     use rustix::process::{Signal, kill_process};
-    use std::process::{Command, Stdio};
+    use std::process::Stdio;
     use std::time::{Duration, Instant};
 
     fn both_ways(root: Pid) -> [Vec<Pid>; 2] {

@@ -2,12 +2,13 @@
 //! machine.
 
 use std::io::{self, BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::output;
+use crate::process_tree;
 
 /// A null server in a process of its own, which ends when this is dropped.
 pub struct Null(Child);
@@ -19,7 +20,7 @@ impl Null {
     /// If it does not begin to serve.
     pub fn begin(arguments: &str) -> Result<Self, Failure> {
         let cannot = |error: io::Error| Failure::new(format!("cannot start the null server: {error}"));
-        let server = Command::new(std::env::current_exe().map_err(cannot)?)
+        let server = process_tree::this_program()
             .arg("null-server")
             .args(arguments.split_ascii_whitespace())
             .stdin(Stdio::piped())

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,6 +12,7 @@ use serde_json::json;
 
 use crate::failure::Failure;
 use crate::output;
+use crate::process_tree;
 use crate::silence::end_at_once;
 
 /// For how long the lab, or a trial, may be silent. Both say each second at the latest that they are there, so two lines in
@@ -48,7 +49,7 @@ impl Trial {
 /// If there is no process or no thread for it.
 pub fn begin(spec: &str, place: &Arc<Mutex<Option<Trial>>>) -> Result<(), Failure> {
     let cannot = |error: io::Error| Failure::new(format!("cannot start an engine: {error}"));
-    let mut engine = Command::new(std::env::current_exe().map_err(cannot)?)
+    let mut engine = process_tree::this_program()
         .args(["run", "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+from crumple import engine
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.engine import Engine, OnProgress
 from crumple.errors import EngineFailed
@@ -21,8 +22,6 @@ from crumple.record import machine_use
 
 # Lines that are sent to learn how far away it is: of nine the median is hardly moved by a scheduler.
 ROUND_TRIPS = 9
-# How the name of the engine's program there begins.
-PROGRAM = "engine-"
 
 
 class LoadHost:
@@ -111,14 +110,14 @@ class LoadHost:
         machine = record.probes.machine
         if (everybody := machine.all_processes) is None:
             return None
-        # The null server is an engine of another link, so it is listed, by the name of the program there.
-        serving_ns = sum(each.cpu_ns for each in everybody.programs if each.name.startswith(PROGRAM))
+        # The null server is an engine of another link, so it is listed.
+        serving_ns = sum(each.cpu_ns for each in everybody.programs if each.name == engine.NAME)
         loading_ns = machine_use.used_ns(record, record.probes.engine.window) or 0.0
         used = machine_use.of(record, machine, loading_ns + serving_ns, 0.0)
         return None if used is None else (used.share(used.others_ns), used.share(used.steal_ns))
 
     @contextmanager
-    def started(self, engine: Engine, spec: TrialSpec, on_progress: OnProgress) -> Iterator[RemoteTrial]:
+    def started(self, loader: Engine, spec: TrialSpec, on_progress: OnProgress) -> Iterator[RemoteTrial]:
         """Start an engine there, and one here that watches the server (`engine.LoadSource`).
 
         Raises EngineFailed.
@@ -130,7 +129,7 @@ class LoadHost:
             self.link() as link,
             remote_trial.started(
                 link,
-                engine,
+                loader,
                 spec,
                 on_progress,
                 name=self.name,

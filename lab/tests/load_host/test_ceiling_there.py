@@ -55,7 +55,7 @@ def test_where_it_cannot_be_measured_it_is_unknown_for_a_reason(tmp_path: Path) 
 
 
 def test_what_others_used_there_is_neither_the_engines_nor_the_null_servers(tmp_path: Path) -> None:
-    named = [("engine-0123abcd", 900_000_000), ("postgres", 200_000_000)]
+    named = [("crumple-engine", 900_000_000), ("postgres", 200_000_000)]
     programs = tuple(contract.OtherProgram(pid=1, name=name, cpu_ns=cpu) for name, cpu in named)
     # Of two cores, 4 s: the engine used 1 s, the null server 0.9 s, the kernel's threads 0.1 s.
     machine = documents.machine(2_400_000_000, 80_000_000, kernel_ns=100_000_000, programs=programs)

@@ -3,12 +3,17 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import command_line
+import documents
 import hostile_hosts
 import pytest
 import real_engine
+from crumple import contract, engine
+from crumple.load_host import where
+from crumple.load_host.load_host import LoadHost
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
@@ -64,3 +69,24 @@ def test_a_flood_of_lines_ends_the_load_and_has_a_name(
     named = hostile_hosts.writing(tmp_path, line, '{"held":', ever=True)
     code, _, err = call(url, "--duration", "1h", "--connections", "2", "--from", named.text)
     assert code == 3 and "load-host-lost: " in err and "wrote more than an engine does" in err
+
+
+def test_an_engine_whose_file_is_removed_goes_on_with_the_next_trial(tmp_path: Path) -> None:
+    near = real_engine.loaded()
+    with LoadHost(where.read(f"env XDG_CACHE_HOME={tmp_path}"), near.path) as host:
+        with host.link() as link:
+            Path(link.path).unlink()
+        with host.null_server("--body-bytes 2") as address:
+            with host.link() as link:
+                Path(link.path).unlink()
+            spec = documents.spec(
+                target=contract.Target(address=address, host="there"),
+                requests=(documents.request(body_bytes=2, path="/"),),
+                stop=contract.RequestsStopSpec(requests=40, within_s=60.0),
+                warm_up=None,
+                cores=(),
+                threads=1,
+                probe=contract.ProbeSpec(interval_ms=100, server_pid=None),
+            )
+            assert engine.run(replace(near, load_host=host), spec, lambda _: None).outcomes.ok == 40
+    assert not [*tmp_path.glob("crumple/engine-*")]
