@@ -14,7 +14,6 @@ from crumple.machine.group_owner import Owner
 # Version 1 writes a number of this size or more where there is no limit of memory: all that is addressed.
 _UNLIMITED_BYTES = 2**60
 _STALLED = re.compile(r"some .*total=(\d+)")
-_PRESSURE = Path("/proc/pressure/memory")
 
 
 @dataclass(frozen=True)
@@ -145,11 +144,14 @@ def _full(group: Group) -> int:
 
 
 def _stalled_ns(groups: Groups) -> int | None:
-    """For how long some thread waited for memory, in its own group of version 2; else, in any."""
-    own = next(iter(groups.unified), None)
-    said = own.text("memory.pressure") if own is not None else ""
-    if not said:
-        with contextlib.suppress(OSError):
-            said = _PRESSURE.read_text()
-    found = _STALLED.search(said)
+    """For how long some thread of the group whose memory is limited waited for memory; None: not known.
+
+    Only version 2 counts that. Where version 1 limits memory, the process may be in another group of version
+    2, as with Docker, and often in the one around all, whose count is of the whole machine.
+    """
+    own, limited = next(iter(groups.unified), None), next(iter(groups.memory), None)
+    # The group around all has no such file.
+    if own is None or limited is None or own.path != limited.path or not own.text("cgroup.events"):
+        return None
+    found = _STALLED.search(own.text("memory.pressure"))
     return None if found is None else 1000 * int(found[1])
