@@ -150,11 +150,17 @@ def _how(
 def trial_ended(where: Where, code: int, tail: Sequence[str]) -> EngineFailed:
     """The engine of a trial ended with that code, and the one that had started it said so."""
     if code >= 0:
-        return engines.failure(code, tail)
+        complaint = engines.complaint(tail[-1]) if tail else None
+        return said(where, complaint[0] if complaint else f"its engine {ended(code)}")
     # It says something of its own only if it had to kill it.
     how = "frozen" if tail and engines.complaint(tail[-1]) else "engine-ended"
     what = f"the engine on {where.name} {'was stopped there' if how == 'frozen' else ended(code)}"
     return LoadHostLost(how, f"load-host-lost: {what}", MEMORY if how == "engine-ended" else AGAIN, tail)
+
+
+def said(where: Where, complaint: object) -> EngineFailed:
+    """The engine there complains. What it advises is not passed on, as if crumple did."""
+    return EngineFailed(f"{where.name} said: {shown(str(complaint))}")
 
 
 def not_understood(where: Where, said: bytes) -> EngineFailed:

@@ -109,7 +109,7 @@ class Link:
             if said.startswith(answers):
                 return said[len(answers) : -1]
             if complaint := engines.complaint(said.decode("utf-8", "replace")):
-                raise EngineFailed(f"{self.where.name}: {complaint[0]}", complaint[1])
+                raise host_errors.said(self.where, complaint[0])
 
     def end_null_server(self) -> None:
         """End the null server that was asked for."""

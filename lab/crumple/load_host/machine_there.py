@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from crumple.errors import CrumpleError, UsageError
 from crumple.load_host.facts_there import FactsThere
-from crumple.load_host.host_errors import shown
+from crumple.load_host.host_errors import not_understood, shown
 from crumple.load_host.load_host import LoadHost
 from crumple.machine import arrivals, load_machine, serving, tcp_tables
 from crumple.machine.load_machine import Address, LoadMachine
@@ -100,7 +100,13 @@ class There:
         if knocked == "refused":
             self._check_here(address)
             raise CrumpleError(f"{nobody} listens at {address}, as seen from {self.name}", remedy)
-        why = "no answer came" if knocked == "silent" else shown(str(knocked["error"]))
+        match knocked:
+            case "silent":
+                why = "no answer came"
+            case {"error": error}:
+                why = shown(str(error))
+            case _:
+                raise not_understood(self.host.where, str(knocked).encode())
         raise CrumpleError(
             f"{self.name} does not reach {address}: {why}",
             "let firewalls between pass it, or write an address in the URL that it reaches",

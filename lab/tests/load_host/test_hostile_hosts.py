@@ -90,3 +90,17 @@ def test_an_engine_whose_file_is_removed_goes_on_with_the_next_trial(tmp_path: P
             )
             assert engine.run(replace(near, load_host=host), spec, lambda _: None).outcomes.ok == 40
     assert not [*tmp_path.glob("crumple/engine-*")]
+
+
+def test_a_complaint_from_there_is_one_plain_line_without_its_remedy(
+    call: command_line.Call, url: str, tmp_path: Path
+) -> None:
+    named = hostile_hosts.writing(tmp_path, REFUSED, '{"held":')
+    code, _, err = call(url, "--duration", "1s", "--from", named.text)
+    assert code == 1 and "said: no \\x1b[31mplace left\n" in err and "curl" not in err.split(" said: ")[1]
+
+
+def test_an_answer_of_another_type_is_one_line(call: command_line.Call, url: str, tmp_path: Path) -> None:
+    named = hostile_hosts.writing(tmp_path, '{"knock":7}\n', '{"knock"')
+    code, _, err = call(url, "--duration", "1s", "--from", named.text)
+    assert code == 1 and "wrote what is not understood" in err and "Traceback" not in err
