@@ -26,6 +26,7 @@ pub mod namespace;
 mod netlink;
 mod opened_tcp;
 mod opened_unix;
+mod other_clients;
 mod pace;
 mod parts;
 pub mod peers;
@@ -55,6 +56,7 @@ mod thread_names;
 pub mod threads;
 pub mod tree_read;
 mod tree_threads;
+mod turned_away;
 mod udp_table;
 mod unix_table;
 

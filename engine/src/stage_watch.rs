@@ -44,7 +44,7 @@ enum LookedUp {
     /// Requests that the engine knows to be in flight.
     Board(Stages),
     /// The server's ends of all its connections.
-    ServerEnds(ServerStages),
+    ServerEnds(Box<ServerStages>),
 }
 
 /// A reading: when it began since the first instant, how much later than due, what it cost, and what it found.
@@ -60,7 +60,9 @@ impl StageWatch {
         let looked_up = match (&plan.address, has_both_ends) {
             (Address::Tcp(address), false) => {
                 let server = plan.server_address.unwrap_or(*address);
-                ServerStages::open(server, namespace, request_bytes(plan), random).map(LookedUp::ServerEnds)
+                let most = plan.shape.connections();
+                ServerStages::open(server, namespace, request_bytes(plan), most, random)
+                    .map(|stages| LookedUp::ServerEnds(Box::new(stages)))
             }
             _ => Stages::open(&plan.address, &plan.sources, boards, random).map(LookedUp::Board),
         };
@@ -100,6 +102,9 @@ impl StageWatch {
         let Ok(looked_up) = &mut self.looked_up else {
             return;
         };
+        if let (LookedUp::ServerEnds(stages), true) = (&mut *looked_up, course.counts(at_ns)) {
+            stages.count();
+        }
         let began_cpu_ns = own_cpu_ns();
         match looked_up.read(self.gaps.draws()) {
             Ok((reading, drawn)) => {
@@ -113,9 +118,11 @@ impl StageWatch {
         }
     }
 
-    pub fn record(self) -> StageRecord {
-        let why = match &self.looked_up {
-            Ok(looked_up) => looked_up.doubt(self.gaps.have_drawn()),
+    pub fn record(mut self) -> StageRecord {
+        let rows = Gaps::evenly(self.rows.rows(), |row| row.0);
+        let why = match &mut self.looked_up {
+            Ok(LookedUp::Board(stages)) => stages.doubt().filter(|_| self.gaps.have_drawn()),
+            Ok(LookedUp::ServerEnds(stages)) => stages.doubt(seen(&rows), lasted_s(&rows)),
             Err(why) => Some(why.clone()),
         };
         if let Some(why) = why {
@@ -126,7 +133,7 @@ impl StageWatch {
             _ => (ReadBy::Board, false),
         };
         let mut record = StageRecord { read_by, ..StageRecord::default() };
-        for mut row in Gaps::evenly(self.rows.rows(), |row| row.0) {
+        for mut row in rows {
             // Also those that were read before that was seen.
             row.3 = if in_parts { row.3.in_parts() } else { row.3 };
             record.push(&row);
@@ -139,7 +146,7 @@ impl LookedUp {
     fn of_tree(self, root: Pid) -> Result<Self, String> {
         Ok(match self {
             Self::Board(stages) => Self::Board(stages.of_tree(root)?),
-            Self::ServerEnds(stages) => Self::ServerEnds(stages.of_tree(root)?),
+            Self::ServerEnds(stages) => Self::ServerEnds(Box::new(stages.of_tree(root)?)),
         })
     }
 
@@ -156,13 +163,18 @@ impl LookedUp {
             }
         })
     }
+}
 
-    fn doubt(&self, have_drawn: bool) -> Option<String> {
-        match self {
-            Self::Board(stages) => stages.doubt().filter(|_| have_drawn),
-            Self::ServerEnds(stages) => stages.doubt(),
-        }
-    }
+/// Returns how many requests the readings have seen on average.
+fn seen(rows: &[Row]) -> f64 {
+    let all: u64 = rows.iter().map(|row| row.3.in_flight).sum();
+    all as f64 / rows.len().max(1) as f64
+}
+
+/// Returns how long it was from the first reading to the last.
+fn lasted_s(rows: &[Row]) -> f64 {
+    let (first_ns, last_ns) = rows.first().zip(rows.last()).map_or((0, 0), |(first, last)| (first.0, last.0));
+    (last_ns - first_ns) as f64 / 1e9
 }
 
 /// Returns how long each request is, if all are equally long and the kernel counts their bytes as they are.

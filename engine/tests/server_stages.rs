@@ -213,6 +213,84 @@ fn where_nobody_listens_there_is_a_reason() {
     assert!(stages["why"].as_str().unwrap().contains("nobody listens at 127.0.0.1:1"), "{stages}");
 }
 
+/// Returns why nothing is said of the stages of this load; `None`: they are told.
+fn why_not(spec: &Value) -> Option<String> {
+    let why = run(spec)["probes"]["stages"]["why"].clone();
+    why.as_str().map(str::to_owned)
+}
+
+#[test]
+fn requests_that_a_full_accept_queue_keeps_out_are_not_taken_for_the_network() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    rustix::net::listen(&listener, 4).unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    thread::spawn(move || {
+        for socket in listener.incoming() {
+            serve_one(socket.unwrap(), Duration::from_millis(5));
+        }
+    });
+    let mut spec = watched(&address);
+    spec["connection"] = json!("per-request");
+    spec["shape"]["connections"] = json!(40);
+    spec["stop"] = for_seconds(3.0);
+    let why = why_not(&spec).expect("most of what waits is not seen");
+    assert!(why.contains("a full accept queue turned"), "{why}");
+}
+
+/// Answers one request and closes the connection.
+fn serve_one(mut socket: TcpStream, wait: Duration) {
+    if read_request(&mut socket) {
+        thread::sleep(wait);
+        let _ = socket.write_all(HELLO);
+    }
+}
+
+/// Opens connections of another client, which have sent a request that is answered much later.
+fn long_polls(address: &str, number: usize) -> Vec<TcpStream> {
+    let opened = (0..number).map(|_| TcpStream::connect(address).unwrap());
+    let ask = |mut socket: TcpStream| {
+        socket.write_all(b"GET /poll HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        socket
+    };
+    opened.map(ask).collect()
+}
+
+/// Returns the address of a server that keeps its first `number` connections waiting, and answers on the others.
+fn polled(number: usize) -> String {
+    let (listener, address) = listen();
+    thread::spawn(move || {
+        for (nth, socket) in listener.incoming().enumerate() {
+            let wait = if nth < number { Duration::from_secs(30) } else { WAIT };
+            thread::spawn(move || serve(socket.unwrap(), wait));
+        }
+    });
+    address
+}
+
+#[test]
+fn what_other_clients_had_asked_before_the_load_is_left_out() {
+    let address = polled(48);
+    let polls = long_polls(&address, 48);
+    most_at("inside", &watched(&address));
+    drop(polls);
+}
+
+#[test]
+fn where_other_clients_open_connections_beside_the_load_nothing_is_said() {
+    let (listener, address) = listen();
+    serve_all(listener, WAIT);
+    let there = address.clone();
+    let beside = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(300));
+        let polls = long_polls(&there, 48);
+        thread::sleep(Duration::from_secs(2));
+        drop(polls);
+    });
+    let why = why_not(&watched(&address)).expect("others are not the load");
+    assert!(why.contains("other clients use the server, too"), "{why}");
+    beside.join().unwrap();
+}
+
 /// A network namespace with an address that this one reaches. It is removed when dropped.
 struct Elsewhere {
     name: String,

@@ -2,7 +2,7 @@
 //! elsewhere nobody here knows which requests are in flight. A reading looks at the connections with the server's port, in
 //! the server's network namespace. Where no request is found, it is on the network or with the client.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::thread;
@@ -17,11 +17,13 @@ use super::exchange::{Last, Look};
 use super::load_filter::accepted_at;
 use super::namespace::Namespace;
 use super::netlink::Netlink;
+use super::other_clients::{Ends, OtherClients};
 use super::parts::Parts;
 use super::server_end::{Place, place};
 use super::sockets::SocketFiles;
 use super::tcp_end::End;
 use super::tcp_table::{self, Connection, Listener, listeners_at};
+use super::turned_away::{self, hide_too_much};
 use super::{arrived_text, listening};
 use crate::process_tree::Pid;
 
@@ -56,6 +58,9 @@ pub struct ServerStages {
     server: SocketAddr,
     counting: Counting,
     parts: Parts,
+    others: OtherClients,
+    /// How many connections the listener had turned away when counting began, if that is known.
+    turned_away: Option<u64>,
     random: Xoshiro256PlusPlus,
     /// What was found at the last look at each connection.
     looks: HashMap<Ends, Look>,
@@ -68,9 +73,6 @@ pub struct ServerStages {
     /// Whether any connection was seen.
     has_seen: bool,
 }
-
-/// The server's address on a connection, and the client's.
-type Ends = (SocketAddr, SocketAddr);
 
 /// What the kernel tells.
 enum Tables {
@@ -86,7 +88,7 @@ enum Tables {
 
 impl ServerStages {
     /// `server`: where the server listens in its namespace. `request_bytes`: how long each request is, if all are equally
-    /// long.
+    /// long. `load_most`: how many connections the load opens at most. None of them is open yet.
     ///
     /// # Errors
     /// Why the connections cannot be read.
@@ -94,13 +96,17 @@ impl ServerStages {
         server: SocketAddr,
         namespace: Namespace,
         request_bytes: Option<u64>,
+        load_most: usize,
         random: Xoshiro256PlusPlus,
     ) -> Result<Self, String> {
         let sockets = Diag::open_in(namespace).and_then(|diag| Ok((diag, Netlink::open_in(namespace)?)));
+        let mut before = HashSet::new();
         let tables = match sockets {
             Ok((diag, mut netlink)) => {
                 let all = tcp_table::listeners(&mut netlink).map_err(|error| not_here(&error))?;
                 let filter = accepted_at(listening_at(server, &all)?);
+                let found = tcp_table::arrived(&mut netlink, &filter).map_err(|error| not_here(&error))?;
+                before.extend(found.iter().map(ends));
                 Tables::Sockets { netlink, diag, filter, all: SocketFiles::open(namespace) }
             }
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !namespace.is_own() => {
@@ -114,6 +120,8 @@ impl ServerStages {
             server,
             counting: Counting::new(request_bytes),
             parts: Parts::default(),
+            others: OtherClients::new(before, load_most),
+            turned_away: None,
             random,
             looks: HashMap::new(),
             listed: Vec::new(),
@@ -132,14 +140,32 @@ impl ServerStages {
         Ok(self)
     }
 
-    /// Returns why none of what was seen counts, if so.
-    pub fn doubt(&self) -> Option<String> {
-        (!self.has_seen).then(|| {
-            format!(
+    /// Counts from now on what is not seen.
+    pub fn count(&mut self) {
+        if self.turned_away.is_none() {
+            self.turned_away = self.turned_away();
+        }
+    }
+
+    fn turned_away(&mut self) -> Option<u64> {
+        match &mut self.tables {
+            Tables::Sockets { netlink, .. } => tcp_table::turned_away(netlink, self.server.port()).ok(),
+            Tables::Text(namespace) => turned_away::in_all(*namespace),
+        }
+    }
+
+    /// Returns why none of what was seen counts, if so: so many requests on average, in so long.
+    pub fn doubt(&mut self, seen: f64, in_s: f64) -> Option<String> {
+        if !self.has_seen {
+            return Some(format!(
                 "not to be read here: no connection with {} was seen in the server's network namespace",
                 self.server
-            )
-        })
+            ));
+        }
+        let number =
+            self.turned_away.zip(self.turned_away()).map_or(0, |(before, now)| now.saturating_sub(before));
+        let is_hidden = hide_too_much(number, in_s, seen);
+        is_hidden.then(|| full_queue(number)).or_else(|| self.others.doubt())
     }
 
     /// Returns whether the server was seen to write answers in parts: where something was sent last, a request may be inside.
@@ -190,16 +216,19 @@ impl ServerStages {
     }
 
     fn list(&mut self) -> io::Result<Places> {
-        let found = match &mut self.tables {
+        let mut found = match &mut self.tables {
             Tables::Sockets { netlink, filter, all, .. } => {
                 self.all = all.number();
                 tcp_table::arrived(netlink, filter)?
             }
             Tables::Text(namespace) => {
                 let ends = arrived_text::read(*namespace, self.server.port())?;
+                self.others.note(ends.len());
                 return Ok(Places::of(ends.len(), ends.iter().map(|end| place(end, Last::Unknown, None))));
             }
         };
+        found.retain(|each| !self.others.have(&ends(each)));
+        self.others.note(found.iter().filter(|each| each.end.may_send && each.end.may_hear).count());
         self.counting.learn(found.iter().map(|each| &each.end));
         let stayed = found.iter().filter(|each| self.looks.contains_key(&ends(each))).count();
         let changed = 1.0 - stayed as f64 / self.looks.len().max(found.len()).max(1) as f64;
@@ -262,6 +291,13 @@ fn listening_at(server: SocketAddr, all: &[Listener]) -> Result<SocketAddr, Stri
     }
     let is_exact = all.iter().any(|listener| listener.local == server);
     Ok(if is_exact { server } else { SocketAddr::new(IpAddr::from([0_u8; 4]), server.port()) })
+}
+
+fn full_queue(turned_away: u64) -> String {
+    format!(
+        "not to be read here: a full accept queue turned {turned_away} connections away, and at the server's end of its \
+         connections nothing is seen of requests that wait for another try"
+    )
 }
 
 fn ends(connection: &Connection) -> Ends {

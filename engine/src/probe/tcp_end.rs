@@ -10,6 +10,10 @@ const ROW_BYTES: usize = 72;
 const INET_DIAG_INFO: u16 = 2;
 /// What to set in a question for that attribute. The kernel then takes the socket's lock for a moment.
 pub const WITH_INFO: u8 = 1 << (INET_DIAG_INFO - 1);
+/// The attribute that holds the memory of a socket, and how much it has dropped: of a listener, connections.
+const INET_DIAG_SKMEMINFO: u16 = 7;
+pub const WITH_DROPS: u8 = 1 << (INET_DIAG_SKMEMINFO - 1);
+const DROPS_AT: usize = 32;
 /// Kernels before 4.9 do not say how much was not sent, those before 4.19 not how much was.
 const INFO_WITH_UNSENT_BYTES: usize = 148;
 const INFO_WITH_SENT_BYTES: usize = 208;
@@ -99,6 +103,12 @@ impl<'a> Row<'a> {
     /// Of a listener, how many connections wait for `accept`.
     pub fn waiting(&self) -> u32 {
         number(self.bytes, 56)
+    }
+
+    /// Of a listener, how many connections it has turned away; `None` if nobody asked.
+    pub fn drops(&self) -> Option<u32> {
+        let memory = attribute(&self.bytes[ROW_BYTES..], INET_DIAG_SKMEMINFO)?;
+        (memory.len() >= DROPS_AT + 4).then(|| number(memory, DROPS_AT))
     }
 
     pub fn end(&self) -> End {

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use super::netlink::{Netlink, Rows};
 use super::tcp_end::{
     CLOSE_WAIT, CLOSING, ESTABLISHED, End, FIN_WAIT_1, FIN_WAIT_2, LAST_ACK, LISTEN, Row, SYN_SENT,
-    TIME_WAIT, WITH_INFO,
+    TIME_WAIT, WITH_DROPS, WITH_INFO,
 };
 
 /// States of a connection that a program may hold and that it did not accept just now.
@@ -86,6 +86,19 @@ pub fn listeners(netlink: &mut Netlink) -> io::Result<Vec<Listener>> {
         found.extend(Row::of(row).map(|row| Listener { local: row.local(), inode: row.inode() }));
     })?;
     Ok(found)
+}
+
+/// Returns how many connections the listeners of this port have turned away so far.
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn turned_away(netlink: &mut Netlink, port: u16) -> io::Result<u64> {
+    let mut number = 0;
+    netlink.dump(Rows::OfTcp, &question(&[LISTEN], WITH_DROPS, &[]), |row| {
+        let row = Row::of(row).filter(|row| row.local().port() == port);
+        number += row.and_then(|row| row.drops()).map_or(0, u64::from);
+    })?;
+    Ok(number)
 }
 
 /// Returns the inodes of the listeners that take connections to `address`: several may share it (`SO_REUSEPORT`).
