@@ -18,7 +18,7 @@ from crumple.documents.loaded_from import LoadedFrom
 from crumple.drawing.report_parts import Answer
 from crumple.drawing.terminal import shown_json
 from crumple.machine import facts
-from crumple.verdict.comparison import with_load_host
+from crumple.verdict.machines import with_load_host
 from crumple.words import circumstances
 
 Kind = Literal["load", "find", "diagnose", "versus"]

@@ -25,7 +25,7 @@ from crumple.run.report import report_document
 from crumple.run.report.view import view
 from crumple.run.store import RunStore
 from crumple.stats import averages
-from crumple.verdict import comparison, points, sides
+from crumple.verdict import comparison, machines, points, sides
 from crumple.verdict.comparison import JUDGED, Comparison
 from crumple.verdict.points import BreakingPoint
 from crumple.verdict.sides import Place, Quantiles, Side
@@ -136,7 +136,7 @@ def _both(before: Side, after: Side) -> dict[Place, tuple[tuple[Quantiles, ...],
 
 
 def _compare_sides(before: Side, after: Side, metrics: Sequence[str], any_machine: bool) -> Comparison:
-    strange = comparison.machine_differences(before.machine, after.machine) and not any_machine
+    strange = machines.machine_differences(before.machine, after.machine) and not any_machine
     chosen = metrics or (ON_ANOTHER if strange else JUDGED)
     return comparison.compare(before, after, chosen, any_machine=any_machine)
 
@@ -327,7 +327,7 @@ def latest_like(
         try:
             if signature(each) != wanted:
                 continue
-            strange = comparison.machine_differences(machine_of(each), machine_of(entry))
+            strange = machines.machine_differences(machine_of(each), machine_of(entry))
         except (NotStored, KeyError, TypeError, AttributeError):
             continue
         if strange:
@@ -339,7 +339,7 @@ def latest_like(
 
 def machine_of(entry: StoredEntry) -> Mapping[str, Any]:
     """Return the facts of the machine that measured it, and which the load came from. Raises NotStored."""
-    return comparison.with_load_host(entry.document["machine"], entry.document.get("loaded_from"))
+    return machines.with_load_host(entry.document["machine"], entry.document.get("loaded_from"))
 
 
 def signature(entry: StoredEntry) -> object:

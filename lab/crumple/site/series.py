@@ -13,7 +13,7 @@ from functools import cached_property
 from crumple.site.site_entry import Better, SiteEntry, SiteFigure
 from crumple.stats import estimate, shifts
 from crumple.stats.interval import SEVERAL, Interval
-from crumple.verdict import comparison
+from crumple.verdict import machines
 
 # In which share of series with independent results they are said to depend on each other: larger than usual,
 # because missing it calls a shift probable that is not.
@@ -95,7 +95,7 @@ class Series:
         """Place of the first result on another machine than the one before → what differs."""
         pairs = enumerate(itertools.pairwise(self.entries), 1)
         found = {
-            place: comparison.machine_differences(one.machine, other.machine) for place, (one, other) in pairs
+            place: machines.machine_differences(one.machine, other.machine) for place, (one, other) in pairs
         }
         return {place: "; ".join(clauses.values()) for place, clauses in found.items() if clauses}
 

@@ -26,7 +26,7 @@ from crumple.run.store import RunStore
 from crumple.site import site_names
 from crumple.site.site_entry import Better, SiteEntry, SiteFigure
 from crumple.stats.interval import Interval
-from crumple.verdict import comparison, sides
+from crumple.verdict import comparison, machines, sides
 from crumple.versus.report.versus_document import VersusDocument
 from crumple.versus.report.versus_figures import VersusFigures
 
@@ -68,7 +68,7 @@ def _read(stored: StoredEntry) -> dict[str, Any]:
     found = {
         "question": hashlib.sha256(repr(comparing.signature(stored)).encode()).hexdigest()[:DIGITS],
         "machine": {
-            fact: machine[fact] for fact in (*comparison.LASTING, *comparison.FROM_THERE) if fact in machine
+            fact: machine[fact] for fact in (*machines.LASTING, *machines.FROM_THERE) if fact in machine
         },
     }
     if stored.is_run:

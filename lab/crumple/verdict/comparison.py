@@ -8,9 +8,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import geometric_mean
-from typing import Any, Literal
+from typing import Literal
 
-from crumple.drawing import numerals
 from crumple.record import failures
 from crumple.record.metrics import METRICS
 from crumple.stats import question
@@ -19,6 +18,7 @@ from crumple.stats.estimate import Estimate, of_two_samples
 from crumple.stats.interval import SEVERAL, Interval
 from crumple.stats.question import LookQuestion
 from crumple.stats.sequential import Look
+from crumple.verdict import machines
 from crumple.verdict.effect import Limit
 from crumple.verdict.sides import SPEEDS, Place, Side, Unit
 
@@ -32,19 +32,6 @@ FIGURES_ALPHA, FAILURES_ALPHA = 0.04, 0.01
 SHARE_SEEN = 0.001
 # The fewest failing starts of a server that are called worse: a single one may be chance.
 FAILING_MIN = 2
-# Facts of the CPU, and all facts, that change times. If one of them differs, the machine is another.
-OF_THE_CPU = ("cpu_model", "architecture", "governor", "turbo")
-LASTING = (*OF_THE_CPU, "cores", "usable_cores", "cpu_quota_cores", "kernel", "memory_bytes")
-# The fact of a machine that names the one that its load came from; without it the load came from itself.
-LOAD_HOST = "load_host"
-# Facts of that machine that change times, as results have them, and how far away it is. One name may be of
-# another machine now.
-OF_LOAD_HOST = ("cores", "cpu_model", "cpu_quota_cores", "kernel")
-FROM_THERE = (LOAD_HOST, *(f"{LOAD_HOST}_{fact}" for fact in OF_LOAD_HOST))
-ROUND_TRIP = f"{LOAD_HOST}_round_trip_ns"
-# By how many times a round trip differs so that the way is called another. Where cores are lacking, the
-# median of one way differs up to three times.
-ANOTHER_WAY = 4.0
 # What can be judged on another machine with the same CPU.
 BY_CPU = ("cpu_per_request", "cpu_user", "cpu_kernel", "database_cpu")
 ANOTHER = "the machine is another"
@@ -106,9 +93,9 @@ def compare(
     `any_machine`: judge although the machine is another.
     """
     places = sorted(before.starts.keys() & after.starts.keys())
-    other = machine_differences(before.machine, after.machine)
+    other = machines.machine_differences(before.machine, after.machine)
     strange = bool(other) and not any_machine
-    same_cpu = not any(fact in other for fact in OF_THE_CPU)
+    same_cpu = not any(fact in other for fact in machines.OF_THE_CPU)
     worse = {} if strange else _worse(before, after, places)
     found = [
         _of_another(place, metric)
@@ -139,33 +126,6 @@ def _with_values(each: Difference, before: Side, after: Side) -> Difference:
 
 def _middle(values: Sequence[float]) -> float | None:
     return geometric_mean(values) if values and min(values) > 0 else None
-
-
-def machine_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, str]:
-    """Return the facts in which two machines differ, or where their loads came from: name → a clause."""
-    found = {
-        fact: f"{fact.replace('_', ' ')} was {before[fact]}, is {after[fact]}"
-        for fact in (*LASTING, *FROM_THERE[1:])
-        if fact in before and fact in after and before[fact] != after[fact]
-    }
-    was, now = (machine.get(LOAD_HOST) or "the server's machine" for machine in (before, after))
-    return found if was == now else found | {LOAD_HOST: f"the load came from {was}, comes from {now}"}
-
-
-def with_load_host(machine: Mapping[str, Any], host: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the facts of a machine with those of its load host, as a result has them; None: itself."""
-    if host is None:
-        return {**machine}
-    facts = {f"{LOAD_HOST}_{fact}": host.get(fact) for fact in (*OF_LOAD_HOST, "round_trip_ns")}
-    return {**machine, LOAD_HOST: host["where"], **facts}
-
-
-def other_way(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a clause if the load host of the same name is much nearer, or further away."""
-    was, now = before.get(ROUND_TRIP), after.get(ROUND_TRIP)
-    if was and now and before[LOAD_HOST] == after[LOAD_HOST] and max(was, now) >= ANOTHER_WAY * min(was, now):
-        was, now = map(numerals.duration, (was, now))
-        yield f"the way to {after[LOAD_HOST]} is another: a line took {was} there and back, takes {now}"
 
 
 def _of_another(place: Place, metric: str) -> "_Tested":
@@ -348,8 +308,9 @@ def _cautions(before: Side, after: Side) -> list[str]:
         cautions.append(f"these are runs of two studies, {before.study} and {after.study}")
     if before.scale != after.scale:
         cautions.append(f"one run is of scale {before.scale}, the other of {after.scale}")
-    cautions += [f"{ANOTHER}: {how}" for how in machine_differences(before.machine, after.machine).values()]
-    cautions += [*other_way(before.machine, after.machine), *_slowed(before), *_slowed(after)]
+    differences = machines.machine_differences(before.machine, after.machine)
+    cautions += [f"{ANOTHER}: {how}" for how in differences.values()]
+    cautions += [*machines.other_way(before.machine, after.machine), *_slowed(before), *_slowed(after)]
     for server in sorted(before.versions.keys() & after.versions.keys()):
         if before.versions[server] != after.versions[server]:
             was, now = (_versions_in_words(side.versions[server]) for side in (before, after))

@@ -9,7 +9,7 @@ from typing import Any
 from crumple.stats.decision import differs
 from crumple.stats.estimate import of_two_samples
 from crumple.stats.interval import CONFIDENCE, SEVERAL, Interval
-from crumple.verdict import comparison
+from crumple.verdict import comparison, machines
 from crumple.verdict.comparison import ANOTHER, BEYOND_CHANCE, WITHIN_CHANCE, Comparison, Difference
 from crumple.verdict.sides import Place
 
@@ -42,7 +42,7 @@ def compare(
     before: Sequence[BreakingPoint], after: Sequence[BreakingPoint], *, any_machine: bool = False
 ) -> Comparison:
     """Return how the breaking point changed. The machine is that of the last search of each side."""
-    other = comparison.machine_differences(before[-1].machine, after[-1].machine)
+    other = machines.machine_differences(before[-1].machine, after[-1].machine)
     place = ("find", after[-1].asked)
     if other and not any_machine:
         found = Difference(*place, METRIC, None, None, "not known", ANOTHER)
@@ -106,7 +106,7 @@ def _cautions(
     before: Sequence[BreakingPoint], after: Sequence[BreakingPoint], other: Sequence[str]
 ) -> list[str]:
     cautions = [f"{ANOTHER}: {how}" for how in other]
-    cautions += comparison.other_way(before[-1].machine, after[-1].machine)
+    cautions += machines.other_way(before[-1].machine, after[-1].machine)
     was, now = _terms(before), _terms(after)
     cautions += [f"{name} was {was[name]}, is {now[name]}" for name in was if was[name] != now.get(name)]
     if before[-1].asked != after[-1].asked:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from crumple.drawing import numerals
-from crumple.verdict.comparison import LOAD_HOST
+from crumple.verdict.machines import LOAD_HOST
 
 # Marks of a trade and the clock in the name of a CPU, which say nothing of where it was measured.
 _UNSAID = re.compile(r"\((?:R|TM)\)| CPU\b| @ .*$", re.IGNORECASE)

@@ -2,13 +2,13 @@
 
 import made_loads
 import pytest
-from crumple.verdict import comparison
+from crumple.verdict import machines
 
 MACHINE = {"cores": 2, "cpu_model": "c", "kernel": "6.1"}
 
 
 def far(**changes: object) -> dict[str, object]:
-    return comparison.with_load_host(MACHINE, {**made_loads.FAR.model_dump(), **changes})
+    return machines.with_load_host(MACHINE, {**made_loads.FAR.model_dump(), **changes})
 
 
 @pytest.mark.parametrize(
@@ -21,16 +21,16 @@ def far(**changes: object) -> dict[str, object]:
     ],
 )
 def test_a_load_host_with_other_facts_is_another_machine(fact: str, value: object, said: str) -> None:
-    assert [*comparison.machine_differences(far(), far(**{fact: value})).values()] == [said]
-    assert comparison.machine_differences(far(), far()) == {}
+    assert [*machines.machine_differences(far(), far(**{fact: value})).values()] == [said]
+    assert machines.machine_differences(far(), far()) == {}
 
 
 def test_a_load_host_that_is_several_times_as_far_away_is_cautioned_about() -> None:
-    assert [*comparison.other_way(far(), far(round_trip_ns=7.5e5))] == []
-    (said,) = comparison.other_way(far(), far(round_trip_ns=8.5e5))
+    assert [*machines.other_way(far(), far(round_trip_ns=7.5e5))] == []
+    (said,) = machines.other_way(far(), far(round_trip_ns=8.5e5))
     assert said.replace("\u202f", " ") == (
         "the way to ssh loader is another: a line took 200 µs there and back, takes 850 µs"
     )
-    assert [*comparison.other_way(far(round_trip_ns=8.5e5), far())] != []
-    assert [*comparison.other_way(far(), far(where="other", round_trip_ns=8.5e5))] == []
-    assert [*comparison.other_way(MACHINE, far())] == []
+    assert [*machines.other_way(far(round_trip_ns=8.5e5), far())] != []
+    assert [*machines.other_way(far(), far(where="other", round_trip_ns=8.5e5))] == []
+    assert [*machines.other_way(MACHINE, far())] == []

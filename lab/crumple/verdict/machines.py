@@ -1,0 +1,47 @@
+"""Whether two results are of one machine, and their loads of one load host, by their facts. Pure."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from crumple.drawing import numerals
+
+# Facts of the CPU, and all facts, that change times. If one of them differs, the machine is another.
+OF_THE_CPU = ("cpu_model", "architecture", "governor", "turbo")
+LASTING = (*OF_THE_CPU, "cores", "usable_cores", "cpu_quota_cores", "kernel", "memory_bytes")
+# The fact of a machine that names the one that its load came from; without it the load came from itself.
+LOAD_HOST = "load_host"
+# Facts of that machine that change times, as results have them, and how far away it is. One name may be of
+# another machine now.
+OF_LOAD_HOST = ("cores", "cpu_model", "cpu_quota_cores", "kernel")
+FROM_THERE = (LOAD_HOST, *(f"{LOAD_HOST}_{fact}" for fact in OF_LOAD_HOST))
+ROUND_TRIP = f"{LOAD_HOST}_round_trip_ns"
+# By how many times a round trip differs so that the way is called another. Where cores are lacking, the
+# median of one way differs up to three times.
+ANOTHER_WAY = 4.0
+
+
+def machine_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, str]:
+    """Return the facts in which two machines differ, or where their loads came from: name → a clause."""
+    found = {
+        fact: f"{fact.replace('_', ' ')} was {before[fact]}, is {after[fact]}"
+        for fact in (*LASTING, *FROM_THERE[1:])
+        if fact in before and fact in after and before[fact] != after[fact]
+    }
+    was, now = (machine.get(LOAD_HOST) or "the server's machine" for machine in (before, after))
+    return found if was == now else found | {LOAD_HOST: f"the load came from {was}, comes from {now}"}
+
+
+def with_load_host(machine: Mapping[str, Any], host: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the facts of a machine with those of its load host, as a result has them; None: itself."""
+    if host is None:
+        return {**machine}
+    facts = {f"{LOAD_HOST}_{fact}": host.get(fact) for fact in (*OF_LOAD_HOST, "round_trip_ns")}
+    return {**machine, LOAD_HOST: host["where"], **facts}
+
+
+def other_way(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a clause if the load host of the same name is much nearer, or further away."""
+    was, now = before.get(ROUND_TRIP), after.get(ROUND_TRIP)
+    if was and now and before[LOAD_HOST] == after[LOAD_HOST] and max(was, now) >= ANOTHER_WAY * min(was, now):
+        was, now = map(numerals.duration, (was, now))
+        yield f"the way to {after[LOAD_HOST]} is another: a line took {was} there and back, takes {now}"
