@@ -16,7 +16,6 @@ from other_hosts import Host
 WHY_NOT = other_hosts.why_not()
 pytestmark = [
     pytest.mark.starts,
-    pytest.mark.parallel,
     pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "it runs"),
 ]
 LISTENS = (

@@ -18,7 +18,6 @@ from other_hosts import DIES_WITH_PARENT, Host, Link
 
 pytestmark = [
     pytest.mark.starts,
-    pytest.mark.parallel,
     pytest.mark.skipif(bool(other_hosts.why_not()), reason=other_hosts.why_not() or "it runs"),
 ]
 # As nginx with "deferred": the kernel queues a connection only once it carries data, or is closed.

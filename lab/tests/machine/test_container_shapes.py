@@ -22,7 +22,6 @@ from podman_containers import AS_NOBODY
 WHY_NOT = podman_containers.why_not()
 pytestmark = [
     pytest.mark.starts,
-    pytest.mark.parallel,
     pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "it runs"),
 ]
 PORT = 8080

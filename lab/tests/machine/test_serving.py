@@ -16,7 +16,7 @@ from crumple.machine import arrivals, load_machine, network_namespaces, process_
 from crumple.machine.serving import Served
 from other_hosts import Host
 
-pytestmark = [pytest.mark.starts, pytest.mark.parallel]
+pytestmark = pytest.mark.starts
 needs_hosts = pytest.mark.skipif(bool(other_hosts.why_not()), reason=other_hosts.why_not() or "it runs")
 # For seconds after it has said ready: what is asked meanwhile takes less.
 BUSY_S = 60
