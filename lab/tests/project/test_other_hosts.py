@@ -15,7 +15,7 @@ import pytest
 import secure_shell
 from other_hosts import Host, Link
 
-pytestmark = [pytest.mark.starts, pytest.mark.parallel]
+pytestmark = pytest.mark.starts
 
 # Sends back what comes; the port is given.
 ECHO = """
