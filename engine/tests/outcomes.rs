@@ -221,7 +221,8 @@ fn the_coding_identity_changes_nothing() {
     ] {
         let record = run(&impatient(&answering(answer), 10));
         assert_all(&record, "ok", 10);
-        assert_eq!(record["connections_opened"], 2);
+        // One of the two threads may send all of them before the other begins.
+        assert!(record["connections_opened"].as_u64().unwrap() <= 2);
     }
     for head in [&b"Transfer-Encoding: gzip\r\nContent-Length: 5\r\n"[..], b"Connection: keep-alive\r\n", b""]
     {
