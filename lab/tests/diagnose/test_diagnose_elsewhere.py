@@ -83,4 +83,5 @@ def test_a_server_in_another_network_namespace_holds_an_unknown_number_of_connec
     unclear = {each["cause"]: each["why"] for each in said["findings"] if each["kind"] == "unclear"}
     causes = {each["cause"] for each in said["findings"] if each["kind"] == "finding"}
     assert not causes & {"workers", "idle-connections", "dependency", "connection-pool"}
-    assert {"dependency", "idle-connections"} <= unclear.keys() or said["findings"] == [], unclear
+    # What it asks in turn is read in its namespace; where its requests are is not, behind a relay.
+    assert "nobody listens" in unclear["workers"] or said["findings"] == [], unclear
