@@ -5,7 +5,6 @@ of its container, in its command line, and control groups say the id of each.
 """
 
 import contextlib
-import http.client
 import json
 import os
 import re
@@ -101,20 +100,17 @@ def _sockets() -> Iterator[str]:
     yield from (f"{own}/docker.sock", f"{own}/podman/podman.sock")
 
 
-class _Connection(http.client.HTTPConnection):
-    """A connection to a Unix socket."""
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(ANSWERS_S)
-        self.sock.connect(self.host)
-
-
 def _asked(path: str) -> list[Any]:
     """Return the containers that run, as an engine lists them; none: it does not answer."""
-    connection = _Connection(path)
+    # Imported here, as it imports the TLS of Python, which takes longer than all else that a load imports.
+    import http.client
+
+    connection = http.client.HTTPConnection("localhost")
     try:
-        connection.request("GET", "/containers/json", headers={"Host": "localhost"})
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.settimeout(ANSWERS_S)
+        connection.sock.connect(path)
+        connection.request("GET", "/containers/json")
         found = json.loads(connection.getresponse().read(BYTES_MOST))
     except (OSError, ValueError, http.client.HTTPException):
         return []

@@ -28,7 +28,7 @@ PORT = 8080
 # argv: a port, names of containers, and the user to be. It prints who serves at the port: its command, its
 # address, what is before it; then the URL of each container, or why there is none.
 ASKS = """
-import encodings.idna, ipaddress, json, os, sys
+import encodings.idna, http.client, ipaddress, json, os, sys
 from pathlib import Path
 from crumple.errors import UsageError
 from crumple.load import container_url

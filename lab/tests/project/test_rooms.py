@@ -101,7 +101,7 @@ def test_every_module_that_architecture_md_names_exists() -> None:
     [
         ("crumple.cli", {"rich", "pydantic", "numpy"}),
         ("crumple.shell.complete", {"typer", "rich", "pydantic"}),
-        ("crumple.commands.load", {"numpy"}),
+        ("crumple.commands.load", {"numpy", "ssl"}),
         ("crumple.commands.load_result", {"numpy", "pymysql", "jinja2"}),
         ("crumple.stats.knee", {"numpy"}),
         ("crumple.commands.find", {"numpy", "pymysql", "jinja2"}),
