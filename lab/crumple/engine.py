@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, Any, Protocol
 
 from pydantic import ValidationError
 
@@ -332,14 +332,19 @@ def record_of(text: str | bytes, spec: TrialSpec) -> TrialRecord:
     return record
 
 
+def exit_code(process: subprocess.Popen[Any], within_s: float) -> int:
+    """Wait for the end of a process that is about to end; kill it if that takes longer."""
+    try:
+        return process.wait(within_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
+
+
 def _end(process: subprocess.Popen[str]) -> None:
     if process.poll() is None:
         process.terminate()
-        try:
-            process.wait(STOP_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        exit_code(process, STOP_S)
     for pipe in (process.stdin, process.stderr):
         if pipe:
             # What was not yet written to an engine that has ended is not needed any more.

@@ -135,11 +135,7 @@ def _end(guard: subprocess.Popen[bytes]) -> None:
     for stream in (guard.stdin, guard.stdout, guard.stderr):
         with contextlib.suppress(OSError):
             stream.close()
-    try:
-        guard.wait(GRACE_S + GONE_S)
-    except subprocess.TimeoutExpired:
-        guard.kill()
-        guard.wait()
+    engine.exit_code(guard, GRACE_S + GONE_S)
 
 
 def page(host: str, port: int, path: str, deadline: float) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from crumple import engine
 from crumple.errors import EngineFailed
 
 # The longest line that is kept. A record of an hour is a tenth of that.
@@ -130,11 +131,7 @@ class PipedProcess:
 
     def _reap(self) -> None:
         # It has closed its output, so it is about to end.
-        try:
-            code = self._process.wait(END_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            code = self._process.wait()
+        code = engine.exit_code(self._process, END_S)
         self._outbox.put(None)
         for thread in self._threads:
             thread.join(LOOK_EVERY_S)

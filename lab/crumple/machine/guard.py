@@ -139,11 +139,7 @@ class Guarded:
         """End the command and its descendants; return when they are gone. Raises ServerFailed("stop")."""
         assert self._process.stdin
         self._process.stdin.close()
-        try:
-            self._process.wait(GRACE_S + GONE_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        engine.exit_code(self._process, GRACE_S + GONE_S)
         left = leftovers.end(self.scratch)
         self._written.over()
         self._scratch.remove()

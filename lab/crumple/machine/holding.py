@@ -130,11 +130,7 @@ def _end(hold: _Hold) -> None:
     with contextlib.suppress(BrokenPipeError):
         assert process.stdin
         process.stdin.close()
-    try:
-        process.wait(ENDS_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    engine.exit_code(process, ENDS_S)
     hold.read()
     for pipe in (process.stdout, process.stderr):
         assert pipe

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from crumple import engine
 from crumple.errors import EngineFailed
 
 # Seconds within which the null server must say on which port it listens.
@@ -28,7 +29,10 @@ def running(program: Path, arguments: str) -> Iterator[str]:
     try:
         yield f"127.0.0.1:{_port(process)}"
     finally:
-        _end(process)
+        assert process.stdin and process.stdout
+        process.stdin.close()
+        engine.exit_code(process, STOP_S)
+        process.stdout.close()
 
 
 def _port(process: subprocess.Popen[bytes]) -> int:
@@ -41,14 +45,3 @@ def _port(process: subprocess.Popen[bytes]) -> int:
     except (ValueError, KeyError, TypeError):
         raise EngineFailed("the null server does not start", "build the engine again") from None
     return port
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    assert process.stdin and process.stdout
-    process.stdin.close()
-    try:
-        process.wait(STOP_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    process.stdout.close()
