@@ -48,10 +48,11 @@ def at(address: Address, port: int, *, is_local: bool) -> Served | None:
     `is_local`: the address is one of this machine's. Raises UsageError if the server cannot be told.
     """
     listener, why = _listener(port) if is_local else (None, None)
-    if is_local and tcp_tables.listens_at(address, port) and not may_lead_elsewhere(port):
+    names = _names(port) if is_local else ()
+    if is_local and tcp_tables.listens_at(address, port) and not _may_lead_elsewhere(names):
         return _here(listener, why)
     others = network_namespaces.others()
-    behind = next((name for name in _names(port) if name.startswith(PASS_ON)), "") if is_local else ""
+    behind = next((name for name in names if name.startswith(PASS_ON)), "")
     is_slow = behind != "" or (listener is None and is_local)
     came = arrivals.of(address, port, others, PASSED_ON_WITHIN_S if is_slow else WITHIN_S) if others else ()
     if not behind:
@@ -81,7 +82,11 @@ def may_lead_elsewhere(port: int) -> bool:
 
     Of hidden ones this is not known, but such a program has to run.
     """
-    if not (names := _names(port)) and process_tree.is_hidden(1):
+    return _may_lead_elsewhere(_names(port))
+
+
+def _may_lead_elsewhere(names: tuple[str, ...]) -> bool:
+    if not names and process_tree.is_hidden(1):
         return True
     return any(name.startswith(BEFORE_CONTAINERS) for name in names or map(_name, process_tree.pids()))
 
