@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 use std::str::SplitAsciiWhitespace;
@@ -101,9 +102,12 @@ pub fn text_of_name(name: &[u8]) -> String {
     String::from_utf8_lossy(whole).into_owned()
 }
 
-/// Returns a command of the program that this process runs, also if its file has been replaced or removed meanwhile.
+/// Returns a command of the program that this process runs, also if its file has been replaced or removed meanwhile. It
+/// is listed (ps) by the path by which this one was started.
 pub fn this_program() -> Command {
-    Command::new("/proc/self/exe")
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0(std::env::args_os().next().unwrap_or_else(|| "crumple-engine".into()));
+    command
 }
 
 /// Returns the name of a process, or `None` if it has ended.
