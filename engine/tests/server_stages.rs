@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use peer::tried::until_shown;
-use peer::{HELLO, after, for_seconds, open, read_request, run, spec};
+use peer::{HELLO, after, for_seconds, open, read_request, run};
 use serde_json::{Value, json};
 
 const WAIT: Duration = Duration::from_millis(100);
@@ -20,12 +20,8 @@ const USERS: usize = 16;
 
 /// Returns a spec of some users whose requests are watched from the server's end alone.
 fn watched(address: &str) -> Value {
-    let mut spec = spec(address, 0);
-    spec["probe"]["stages"] = json!(true);
+    let mut spec = peer::watched(address, USERS);
     spec["probe"]["server_address"] = json!(address);
-    spec["shape"]["connections"] = json!(USERS);
-    spec["threads"] = json!(1);
-    spec["stop"] = for_seconds(1.5);
     spec
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use peer::tls::{Authority, play_tls};
 use peer::tried::until_shown;
-use peer::{HELLO, after, for_seconds, open, play, read_request, request, run, spec};
+use peer::{HELLO, after, for_seconds, open, play, read_request, request, run, watched};
 use rustls::version::TLS13;
 use serde_json::{Value, json};
 
@@ -89,16 +89,6 @@ impl Seen {
             self.found
         );
     }
-}
-
-/// Returns a spec of this many users whose requests are watched for a second and a half.
-fn watched(address: &str, users: usize) -> Value {
-    let mut spec = spec(address, 0);
-    spec["probe"]["stages"] = json!(true);
-    spec["shape"]["connections"] = json!(users);
-    spec["threads"] = json!(1);
-    spec["stop"] = for_seconds(1.5);
-    spec
 }
 
 /// Returns what was seen of a load whose requests stay at this stage for `WAIT`, once most of them were there. On a busy

@@ -6,22 +6,14 @@ const ANSWER: u64 = 1_000;
 
 /// A connection on which so many requests came, of which so many are answered, each with two segments.
 fn end(requests: u64, answered: u64) -> End {
-    End {
-        is_held: true,
-        is_opening: false,
-        may_send: true,
-        may_hear: true,
-        unread_bytes: 0,
-        unacknowledged_bytes: 0,
-        unsent_bytes: Some(0),
-        traffic: Some(Traffic {
-            acknowledged_bytes: answered * ANSWER,
-            received_bytes: requests * REQUEST,
-            received_segments: requests as u32,
-            sent_segments: 2 * answered as u32,
-            ..Traffic::default()
-        }),
-    }
+    let traffic = Traffic {
+        acknowledged_bytes: answered * ANSWER,
+        received_bytes: requests * REQUEST,
+        received_segments: requests as u32,
+        sent_segments: 2 * answered as u32,
+        ..Traffic::default()
+    };
+    End { traffic: Some(traffic), ..End::QUIET }
 }
 
 /// As `end`, with this many bytes of answers.

@@ -1,16 +1,5 @@
 use super::*;
 
-const OPEN: End = End {
-    is_held: true,
-    is_opening: false,
-    may_send: true,
-    may_hear: true,
-    unread_bytes: 0,
-    unacknowledged_bytes: 0,
-    unsent_bytes: Some(0),
-    traffic: None,
-};
-
 /// Traffic whose last data in both directions have the same time.
 fn tie(sent_bytes: u64, received_bytes: u64, bare_segments: u32, ago_ms: u32) -> Traffic {
     Traffic {
@@ -27,7 +16,7 @@ fn tie(sent_bytes: u64, received_bytes: u64, bare_segments: u32, ago_ms: u32) ->
 }
 
 fn look(traffic: Traffic, before: Option<&Look>) -> Look {
-    Look::new(&OPEN, traffic, before)
+    Look::new(&End::QUIET, traffic, before)
 }
 
 fn last_of(traffic: Traffic) -> Last {
@@ -51,7 +40,7 @@ fn a_connection_that_has_carried_data_one_way_only_needs_no_times() {
 
 #[test]
 fn data_that_are_not_acknowledged_are_last() {
-    let end = End { unacknowledged_bytes: 1, ..OPEN };
+    let end = End { unacknowledged_bytes: 1, ..End::QUIET };
     let traffic = Traffic { received_ago_ms: 0, ..tie(9, 9, 5, 40) };
     assert_eq!(Look::new(&end, traffic, None).last, Last::Sent);
 }
@@ -132,7 +121,7 @@ fn more_questions_without_an_answer_are_told_from_answers() {
     assert_eq!(since(tie(9, 9, 5, 4), &waiting), None);
     let idle = look(Traffic { received_ago_ms: 0, ..tie(9, 9, 5, 4) }, None);
     assert_eq!(since(tie(20, 9, 5, 4), &idle), None);
-    let long = Look::new(&End { unacknowledged_bytes: 100_000, ..OPEN }, tie(9, 9, 5, 4), None);
+    let long = Look::new(&End { unacknowledged_bytes: 100_000, ..End::QUIET }, tie(9, 9, 5, 4), None);
     assert_eq!(since(tie(20, 9, 5, 4), &long), None);
 }
 
@@ -160,17 +149,20 @@ fn more_questions_than_answers_at_once_after_a_wait_are_suspect() {
 
 #[test]
 fn the_other_end_tells_what_it_has() {
-    assert_eq!(last_by_other_end(&OPEN, None), Last::Unknown);
-    assert_eq!(last_by_other_end(&End { unread_bytes: 1, ..OPEN }, None), Last::Sent);
-    assert_eq!(last_by_other_end(&End { unacknowledged_bytes: 1, ..OPEN }, None), Last::Received);
+    assert_eq!(last_by_other_end(&End::QUIET, None), Last::Unknown);
+    assert_eq!(last_by_other_end(&End { unread_bytes: 1, ..End::QUIET }, None), Last::Sent);
+    assert_eq!(last_by_other_end(&End { unacknowledged_bytes: 1, ..End::QUIET }, None), Last::Received);
     let taken = Traffic { acknowledged_ago_ms: 60, ..tie(9, 9, 5, 100) };
-    assert_eq!(last_by_other_end(&End { traffic: Some(taken), ..OPEN }, None), Last::Received);
-    assert_eq!(last_by_other_end(&End { traffic: Some(tie(9, 9, 5, 100)), ..OPEN }, None), Last::Unknown);
+    assert_eq!(last_by_other_end(&End { traffic: Some(taken), ..End::QUIET }, None), Last::Received);
+    assert_eq!(
+        last_by_other_end(&End { traffic: Some(tie(9, 9, 5, 100)), ..End::QUIET }, None),
+        Last::Unknown
+    );
 }
 
 #[test]
 fn answers_that_only_data_can_have_acknowledged_were_followed_by_data() {
-    let (before, now) = (tie(9, 9, 5, 100), End { traffic: Some(tie(30, 30, 5, 100)), ..OPEN });
+    let (before, now) = (tie(9, 9, 5, 100), End { traffic: Some(tie(30, 30, 5, 100)), ..End::QUIET });
     assert_eq!(last_by_other_end(&now, Some(&before)), Last::Sent);
     // Something without data has come, too. Or nothing was sent that had to be acknowledged.
     for other in [tie(9, 9, 4, 100), tie(30, 9, 5, 100), tie(9, 31, 5, 100)] {
@@ -200,10 +192,13 @@ fn a_look_settles_the_one_before() {
 
 #[test]
 fn no_answer_is_waited_for_where_one_is_there_or_none_can_come() {
-    assert_eq!(state(&OPEN, Last::Sent), State::Waiting);
-    assert_eq!(state(&OPEN, Last::Received), State::Idle);
-    assert_eq!(state(&OPEN, Last::Unknown), State::Unknown);
-    assert_eq!(state(&End { unread_bytes: 3, ..OPEN }, Last::Sent), State::Idle);
-    assert_eq!(state(&End { may_hear: false, ..OPEN }, Last::Sent), State::Idle);
-    assert_eq!(state(&End { is_opening: true, may_send: false, ..OPEN }, Last::Received), State::Waiting);
+    assert_eq!(state(&End::QUIET, Last::Sent), State::Waiting);
+    assert_eq!(state(&End::QUIET, Last::Received), State::Idle);
+    assert_eq!(state(&End::QUIET, Last::Unknown), State::Unknown);
+    assert_eq!(state(&End { unread_bytes: 3, ..End::QUIET }, Last::Sent), State::Idle);
+    assert_eq!(state(&End { may_hear: false, ..End::QUIET }, Last::Sent), State::Idle);
+    assert_eq!(
+        state(&End { is_opening: true, may_send: false, ..End::QUIET }, Last::Received),
+        State::Waiting
+    );
 }

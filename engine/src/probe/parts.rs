@@ -55,17 +55,7 @@ mod tests {
             received_ago_ms: if sent_last { 20 } else { 8 },
             ..Traffic::default()
         };
-        let end = End {
-            is_held: true,
-            is_opening: false,
-            may_send: true,
-            may_hear: true,
-            unread_bytes: 0,
-            unacknowledged_bytes: 0,
-            unsent_bytes: Some(0),
-            traffic: Some(traffic),
-        };
-        Look::new(&end, traffic, None)
+        Look::new(&End::QUIET, traffic, None)
     }
 
     fn noted(pairs: &[(Look, Look)]) -> (u64, u64) {

@@ -67,64 +67,53 @@ mod tests {
     use super::*;
     use crate::probe::tcp_end::Traffic;
 
-    const READ: End = End {
-        is_held: true,
-        is_opening: false,
-        may_send: true,
-        may_hear: true,
-        unread_bytes: 0,
-        unacknowledged_bytes: 0,
-        unsent_bytes: Some(0),
-        traffic: None,
-    };
-
     fn of(end: End) -> Place {
         place(&end, Last::Received, None)
     }
 
     #[test]
     fn what_the_queues_tell_needs_no_order_of_data() {
-        assert_eq!(of(End { is_held: false, unread_bytes: 9, ..READ }), Place::NotAccepted);
-        assert_eq!(of(End { unread_bytes: 9, unsent_bytes: Some(9), ..READ }), Place::Unread);
-        assert_eq!(of(End { unsent_bytes: Some(9), ..READ }), Place::Returning);
-        let counted = place(&End { unsent_bytes: Some(9), ..READ }, Last::Sent, Some(Answered::All));
+        assert_eq!(of(End { is_held: false, unread_bytes: 9, ..End::QUIET }), Place::NotAccepted);
+        assert_eq!(of(End { unread_bytes: 9, unsent_bytes: Some(9), ..End::QUIET }), Place::Unread);
+        assert_eq!(of(End { unsent_bytes: Some(9), ..End::QUIET }), Place::Returning);
+        let counted = place(&End { unsent_bytes: Some(9), ..End::QUIET }, Last::Sent, Some(Answered::All));
         assert_eq!(counted, Place::Returning);
     }
 
     #[test]
     fn what_is_on_its_way_to_the_client_is_elsewhere() {
-        let sent = End { unacknowledged_bytes: 9, ..READ };
+        let sent = End { unacknowledged_bytes: 9, ..End::QUIET };
         assert_eq!(place(&sent, Last::Sent, None), Place::Sent);
         assert_eq!(place(&sent, Last::Sent, Some(Answered::All)), Place::Elsewhere);
     }
 
     #[test]
     fn which_data_were_last_tells_whether_a_request_is_inside() {
-        let places = [Last::Received, Last::Sent, Last::Unknown].map(|last| place(&READ, last, None));
+        let places = [Last::Received, Last::Sent, Last::Unknown].map(|last| place(&End::QUIET, last, None));
         assert_eq!(places, [Place::Inside, Place::Sent, Place::Untold]);
-        let nothing_came = End { traffic: Some(Traffic::default()), ..READ };
+        let nothing_came = End { traffic: Some(Traffic::default()), ..End::QUIET };
         assert_eq!(of(nothing_came), Place::Elsewhere);
     }
 
     #[test]
     fn what_counting_tells_goes_before_which_data_were_last() {
-        let counted = |answered| place(&READ, Last::Unknown, Some(answered));
+        let counted = |answered| place(&End::QUIET, Last::Unknown, Some(answered));
         assert_eq!(counted(Answered::NotAll), Place::Inside);
         assert_eq!(counted(Answered::All), Place::Elsewhere);
         assert_eq!(counted(Answered::InPart), Place::Unsent);
         // A server that has sent a part of its answer, and works on the rest.
-        assert_eq!(place(&READ, Last::Sent, Some(Answered::NotAll)), Place::Inside);
+        assert_eq!(place(&End::QUIET, Last::Sent, Some(Answered::NotAll)), Place::Inside);
     }
 
     #[test]
     fn a_request_whose_client_has_gone_is_in_flight_no_more() {
-        assert_eq!(of(End { may_hear: false, unread_bytes: 9, ..READ }), Place::Elsewhere);
-        assert_eq!(of(End { may_hear: false, is_held: false, ..READ }), Place::Elsewhere);
+        assert_eq!(of(End { may_hear: false, unread_bytes: 9, ..End::QUIET }), Place::Elsewhere);
+        assert_eq!(of(End { may_hear: false, is_held: false, ..End::QUIET }), Place::Elsewhere);
     }
 
     #[test]
     fn of_a_connection_that_the_server_has_closed_only_the_rest_of_the_answer_counts() {
-        let closed = End { may_send: false, is_held: false, ..READ };
+        let closed = End { may_send: false, is_held: false, ..End::QUIET };
         assert_eq!(of(End { unsent_bytes: Some(9), ..closed }), Place::Returning);
         // The end of the connection is a byte, too.
         assert_eq!(of(End { unsent_bytes: Some(1), ..closed }), Place::Elsewhere);

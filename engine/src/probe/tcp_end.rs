@@ -50,6 +50,21 @@ pub struct End {
     pub traffic: Option<Traffic>,
 }
 
+#[cfg(test)]
+impl End {
+    /// An end of an accepted connection, on which nothing waits to be read or sent.
+    pub const QUIET: Self = Self {
+        is_held: true,
+        is_opening: false,
+        may_send: true,
+        may_hear: true,
+        unread_bytes: 0,
+        unacknowledged_bytes: 0,
+        unsent_bytes: Some(0),
+        traffic: None,
+    };
+}
+
 /// What has gone over a connection, as one of its ends has it. Times are how long ago, in milliseconds of a clock that
 /// advances every 1 to 10 ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

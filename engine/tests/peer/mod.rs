@@ -143,6 +143,16 @@ pub fn for_seconds(seconds: f64) -> Value {
     json!({"kind": "duration", "duration_s": seconds})
 }
 
+/// Returns a spec of this many users whose requests are watched for a second and a half.
+pub fn watched(address: &str, users: usize) -> Value {
+    let mut spec = spec(address, 0);
+    spec["probe"]["stages"] = json!(true);
+    spec["shape"]["connections"] = json!(users);
+    spec["threads"] = json!(1);
+    spec["stop"] = for_seconds(1.5);
+    spec
+}
+
 /// Runs the trial, asserts what must hold of every record, and returns the record.
 pub fn run(spec: &Value) -> Value {
     record_of(start(spec))
