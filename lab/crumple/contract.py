@@ -1540,7 +1540,6 @@ class Facts(Frozen):
     contract_version: Annotated[int, Field(ge=0, le=4_294_967_295)]
     """Of the documents."""
 
-    hostname: str | None
     kernel: str | None
     """The kernel's release."""
 
@@ -1565,11 +1564,8 @@ class Facts(Frozen):
     governor: str | None
     """What sets the cores' clock rate; several with commas if they differ."""
 
-    open_files_soft: Count | None
-    """The soft limit of open files; null = none."""
-
     open_files_hard: Count | None
-    """How far the soft limit can be raised; null = as far as one likes."""
+    """How far the soft limit of open files can be raised; null = as far as one likes."""
 
     port_range: tuple[Annotated[int, Field(ge=0, le=65_535)], Annotated[int, Field(ge=0, le=65_535)]] | None
     """First and last local port of connections to others."""
@@ -1581,9 +1577,6 @@ class Facts(Frozen):
 
     lab_address: str | None
     """The address that the lab's machine has for it; null if the lab does not come by ssh."""
-
-    unix_ns: Count
-    """Wall clock when this was read."""
 
 
 class QueueLawSpec(Frozen):

@@ -10,7 +10,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::clock::{now_ns, unix_ahead_ns};
 use crate::failure::Failure;
 use crate::output;
 use crate::spec::CONTRACT_VERSION;
@@ -22,7 +21,6 @@ pub struct Facts {
     pub engine_version: String,
     /// Of the documents.
     pub contract_version: u32,
-    pub hostname: Option<String>,
     /// The kernel's release.
     pub kernel: Option<String>,
     /// Which start of a kernel this is: the same of all that share its cores.
@@ -38,9 +36,7 @@ pub struct Facts {
     pub cpu_quota_cores: Option<f64>,
     /// What sets the cores' clock rate; several with commas if they differ.
     pub governor: Option<String>,
-    /// The soft limit of open files; null = none.
-    pub open_files_soft: Option<u64>,
-    /// How far the soft limit can be raised; null = as far as one likes.
+    /// How far the soft limit of open files can be raised; null = as far as one likes.
     pub open_files_hard: Option<u64>,
     /// First and last local port of connections to others.
     pub port_range: Option<(u16, u16)>,
@@ -50,8 +46,6 @@ pub struct Facts {
     pub addresses: Vec<IpAddr>,
     /// The address that the lab's machine has for it; null if the lab does not come by ssh.
     pub lab_address: Option<IpAddr>,
-    /// Wall clock when this was read.
-    pub unix_ns: u64,
 }
 
 impl Facts {
@@ -61,7 +55,6 @@ impl Facts {
         Self {
             engine_version: env!("CARGO_PKG_VERSION").into(),
             contract_version: CONTRACT_VERSION,
-            hostname: text("/proc/sys/kernel/hostname"),
             kernel: text("/proc/sys/kernel/osrelease"),
             boot_id: text("/proc/sys/kernel/random/boot_id"),
             network_namespace: fs::read_link("/proc/self/ns/net").ok().map(|link| link.display().to_string()),
@@ -69,14 +62,12 @@ impl Facts {
             physical_cores: physical_cores(&cores),
             cpu_quota_cores: cpu_quota_cores(),
             governor: governor(&cores),
-            open_files_soft: files.current,
             open_files_hard: files.maximum,
             port_range: text("/proc/sys/net/ipv4/ip_local_port_range").and_then(|text| ports(&text)),
             memory_bytes: meminfo("MemTotal:"),
             memory_available_bytes: meminfo("MemAvailable:"),
             addresses: addresses(),
             lab_address: std::env::var("SSH_CONNECTION").ok().and_then(|text| lab_address(&text)),
-            unix_ns: now_ns().wrapping_add(unix_ahead_ns()),
             cores,
         }
     }

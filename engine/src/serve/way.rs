@@ -4,14 +4,13 @@
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::process::{Command, Stdio};
-use std::time::Duration;
-
 use std::thread;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::clock::{now_ns, unix_ahead_ns};
+use crate::clock::unix_ns;
 use crate::failure::Failure;
 use crate::output;
 
@@ -26,9 +25,7 @@ const KNOCK: Duration = Duration::from_millis(2500);
 pub fn answer(line: &str) -> Result<(), Failure> {
     let (command, of) = line.split_once(' ').unwrap_or((line, ""));
     if command == "clock" {
-        return output::print(
-            &json!({"clock": {"unix_ns": now_ns().wrapping_add(unix_ahead_ns())}}).to_string(),
-        );
+        return output::print(&json!({"clock": {"unix_ns": unix_ns()}}).to_string());
     }
     let (command, of) = (command.to_owned(), of.to_owned());
     let say = move || {

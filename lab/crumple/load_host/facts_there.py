@@ -4,7 +4,7 @@ from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 
-from crumple.contract_base import Lenient
+from crumple.contract import Facts
 from crumple.machine import facts
 from crumple.machine.facts import UnreadError
 
@@ -12,23 +12,12 @@ from crumple.machine.facts import UnreadError
 OPEN_FILES_UNLIMITED = 1 << 20
 
 
-class FactsThere(Lenient):
+class FactsThere(Facts):
     """The facts of a load host; None: it does not say."""
 
-    engine_version: str
-    kernel: str | None
-    boot_id: str | None
-    network_namespace: str | None
-    cpu_model: str | None
-    cores: tuple[int, ...]
-    physical_cores: tuple[tuple[int, ...], ...]
-    cpu_quota_cores: float | None
-    governor: str | None
-    open_files_hard: int | None
-    port_range: tuple[int, int] | None
-    memory_available_bytes: int | None
-    addresses: tuple[IPv4Address | IPv6Address, ...]
-    lab_address: IPv4Address | IPv6Address | None
+    # The contract has them as text.
+    addresses: tuple[IPv4Address | IPv6Address, ...]  # type: ignore[assignment]
+    lab_address: IPv4Address | IPv6Address | None  # type: ignore[assignment]
     """This machine's address as its sshd sees it; None: the way there is another."""
 
     @property

@@ -39,10 +39,10 @@ FACTS = {
     "governor": None,
     "open_files_hard": 5_000,
     "port_range": [32_768, 60_999],
+    "memory_bytes": 1 << 32,
     "memory_available_bytes": 1 << 30,
     "addresses": ["127.0.0.1", "10.0.0.7", "fd00::7"],
     "lab_address": "10.0.0.1",
-    "hostname": "loader",
 }
 
 
