@@ -1,9 +1,10 @@
 //! `crumple-engine serve`: puts loads on from this machine for a lab on another one, which it hears through its standard
 //! input alone: it listens on no port but the null server's, on loopback.
 //!
-//! A line of the lab is a TrialSpec, one of the words of a trial (`go`, `end`, `beat`), `facts`, `clock`,
-//! `resolve NAME`, `knock ADDRESS:PORT`, `null-server` with its arguments, or `null-server-end`. Each trial is one of `crumple-engine run`, so that it measures as one that a lab
-//! starts beside itself. If the lab is silent this process ends, and its trial with it: by itself, as it is silent, too.
+//! A line of the lab is a TrialSpec, one of the words of a trial (`go`, `end`, `beat`), `facts`, `clock`, `resolve NAME`,
+//! `knock ADDRESS:PORT`, `null-server` with its arguments, or `null-server-end`. Each trial is one of `crumple-engine run`,
+//! so that it measures as one that a lab starts beside itself. If the lab is silent this process ends, and so does its
+//! trial, which has a timer of its own.
 
 mod facts;
 mod null;
