@@ -110,7 +110,8 @@ fn it_is_told_when_a_warm_up_by_number_and_a_load_by_number_are_over() {
     let probes = watching.probes();
     assert!((0.4..=10.0).contains(&span_s(&probes)), "{}", span_s(&probes));
     let at_ns: Vec<u64> = serde_json::from_value(probes["server"]["samples"]["at_ns"].clone()).unwrap();
-    assert!(*at_ns.last().unwrap() >= 1_200_000_000, "the warm-up is on the time axis: {at_ns:?}");
+    // 1.2 s from the order to the end; the axis begins when the order is read, which takes a moment.
+    assert!(*at_ns.last().unwrap() >= 1_000_000_000, "the warm-up is on the time axis: {at_ns:?}");
 }
 
 #[test]
