@@ -14,8 +14,6 @@ BESIDE = 1.05
 LEAST_NS = 1e3
 # Ends and values are computed in different ways, so that they may differ by this share without meaning it.
 ROUNDING = 1e-9
-# A narrow screen has room for this many labels beside each other.
-NARROW_TICKS = 5
 _ROUND = (1, 2, 5)
 _FINER = [10.0**power * step for power in range(3, 12) for step in _ROUND]
 

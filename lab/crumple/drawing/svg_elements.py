@@ -1,15 +1,20 @@
 """Elements of charts as SVG that graphs and rows share: text, signs, guides, rectangles. Pure."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import assert_never
 
 from crumple.drawing import theme
 from crumple.drawing.plot import ChartKey, Guide, SignShape
-from crumple.drawing.scale import NARROW_TICKS, AxisScale, AxisTick, ChartAxis
+from crumple.drawing.scale import AxisScale, AxisTick, ChartAxis
 from crumple.drawing.terminal import shown_text
 
 # The size of letters in px, and how wide one of them is on average.
 LETTERS_PX, LETTER_PX = 11, 6.1
+# A digit of DejaVu Sans, the widest font that a browser takes where a page's own are lacking.
+WIDE_LETTER_PX = 7.0
+# Of a page 320 px wide, margins take 36 px, what is left of a plot some 50 px, what is right of it 14 px.
+NARROW_PLOT_PX = 220
 # Room above a plot for its highest label, below it for the labels of x, and for the title of an axis.
 ABOVE_PX, BELOW_PX, TITLE_PX = 8, 20, 16
 # Room to the right of a plot, for half of its last label.
@@ -35,21 +40,38 @@ def frame(left: float, top: float, height: float, body: str) -> str:
 
 def x_labels(axis: ChartAxis, y: float) -> Iterator[str]:
     """Yield the labels of an axis at a height. Class `w`: a narrow screen has no room for it."""
+    narrow = _narrow(axis)
     labels = []
-    for tick, narrow in _seen(axis.ticks):
+    for tick in axis.ticks:
         share = axis.scale.share(tick.at)
-        # A label at an end of the axis stands within it.
-        anchor = ' text-anchor="end"' if share > 0.97 else ' text-anchor="start"' if share < 0.03 else ""
-        seen = "" if narrow else ' class="w"'
+        anchor = f' text-anchor="{_anchor(share)}"' if _anchor(share) != "middle" else ""
+        seen = "" if tick in narrow else ' class="w"'
         labels.append(f'<text x="{share_of(share)}" y="{px(y)}"{anchor}{seen}>{escaped(tick.label)}</text>')
     if labels:
         yield f'<g fill="{theme.MUTED}" text-anchor="middle">{"".join(labels)}</g>'
 
 
-def _seen(ticks: Sequence[AxisTick]) -> Iterator[tuple[AxisTick, bool]]:
-    """Yield ticks, and whether a narrow screen has room for each."""
-    every = -(-len(ticks) // NARROW_TICKS)
-    return ((tick, at % every == 0 and not tick.is_wide) for at, tick in enumerate(ticks))
+def _anchor(share: float) -> str:
+    """Return which part of a label stands at its tick: a label at an end of the axis stands within it."""
+    return "end" if share > 0.97 else "start" if share < 0.03 else "middle"
+
+
+def _narrow(axis: ChartAxis) -> Sequence[AxisTick]:
+    """Return the ticks whose labels a narrow screen has room for: every first, second, third …"""
+    ticks = [tick for tick in axis.ticks if not tick.is_wide]
+    spans = [_span(axis.scale.share(tick.at), tick.label) for tick in ticks]
+    for every in range(1, len(ticks)):
+        shown = spans[::every]
+        if all(left[1] + LETTER_PX <= right[0] for left, right in pairwise(sorted(shown))):
+            return ticks[::every]
+    return ticks[:1]
+
+
+def _span(share: float, label: str) -> tuple[float, float]:
+    """Return where a label begins and ends on the narrowest plot in the widest font, in px from its left."""
+    at, width = share * NARROW_PLOT_PX, len(label) * WIDE_LETTER_PX
+    left = at - width * {"start": 0.0, "middle": 0.5, "end": 1.0}[_anchor(share)]
+    return left, left + width
 
 
 def guide(rule: Guide, across: AxisScale, height: float, y: float | None) -> Iterator[str]:

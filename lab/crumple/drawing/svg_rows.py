@@ -30,6 +30,8 @@ EDGE_PX = 1
 NAME_PX, SAID_PX, POINTS_PX, REMARK_PX, GAP_PX = 16, 13, 9, 14, 10
 # A name is broken at this many letters, as a telephone has room for no more, and cut after that many lines.
 NAME_LETTERS, NAME_LINES = 44, 3
+# The narrowest page, 284 px between its margins, has room for this many letters of the widest font.
+LINE_LETTERS = 38
 # The room of a telephone and of a wide page in px, by which words on a bar are left out.
 NARROW_PX, WIDE_PX = 330, 860
 
@@ -72,12 +74,16 @@ def rows_body(given: RowChart) -> Body:
 def _row(row: ChartRow, scale: AxisScale, y: float) -> tuple[float, str]:
     """Return the height of a row that begins at y, and what is in it."""
     names = _broken(row.name)
+    if row.figure and len(names[-1]) + 2 + len(row.figure) > LINE_LETTERS:
+        names.append("")  # The figure gets a line of its own.
     parts = [
         f'<text y="{px(y + 12 + NAME_PX * at)}" {HALO}>{escaped(line)}</text>'
         for at, line in enumerate(names)
+        if line
     ]
     if row.figure:
-        words = f'x="100%" y="{px(y + 12)}" text-anchor="end" font-weight="bold" {HALO}'
+        at = y + 12 + NAME_PX * (len(names) - 1)
+        words = f'x="100%" y="{px(at)}" text-anchor="end" font-weight="bold" {HALO}'
         parts.append(f"<text {words}>{escaped(row.figure)}</text>")
     height = NAME_PX * len(names)
     if any(isinstance(mark, Segment) and mark.label for mark in row.marks):

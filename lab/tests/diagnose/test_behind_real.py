@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import documents
 import pytest
@@ -324,9 +325,9 @@ def test_a_diagnosis_is_not_disturbed_by_what_the_server_asks(
 ) -> None:
     judged = []
 
-    def judging(record: contract.TrialRecord, *of: object) -> Disturbance:
+    def judging(record: contract.TrialRecord, *of: Any, **also: Any) -> Disturbance:
         judged.append(record)
-        return disturbance(record, *of)  # type: ignore[arg-type]
+        return disturbance(record, *of, **also)
 
     monkeypatch.setattr(observe, "disturbance", judging)
     with asking() as (port, _):
