@@ -53,7 +53,8 @@ def test_a_server_that_lives_is_not_lost(call: Call) -> None:
     assert document["lost"] is None and document["outcomes"]["ok"] > 0, code
 
 
-@pytest.mark.parametrize("verb", ["load", "find"])
+# A search on a busy machine names the limiter, and may have no rate for it.
+@pytest.mark.parametrize("verb", ["load", pytest.param("find", marks=pytest.mark.alone)])
 def test_a_limiter_is_named_with_its_rate(call: Call, verb: str) -> None:
     asked = {
         "load": ["--rate", "600", "-z", "2s", "--warm-up", "1s"],
