@@ -97,7 +97,9 @@ def file(picture: Picture, title: str, width_px: int) -> str:
         y = max(heights) + GAP_PX
     size = f'width="{width_px}" height="{px(y)}" viewBox="0 0 {width_px} {px(y)}"'
     paper = f'<rect width="100%" height="100%" fill="{theme.PAPER}"/>'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {FONT}>{paper}{"".join(parts)}</svg>\n'
+    # A class says what a narrow page leaves out, and a file has one width.
+    body = "".join(parts).replace(' class="w"', "")
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {FONT}>{paper}{body}</svg>\n'
 
 
 def key(each: ChartKey) -> str:

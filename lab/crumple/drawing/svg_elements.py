@@ -62,7 +62,7 @@ def _narrow(axis: ChartAxis) -> Sequence[AxisTick]:
     spans = [_span(axis.scale.share(tick.at), tick.label) for tick in ticks]
     for every in range(1, len(ticks)):
         shown = spans[::every]
-        if all(left[1] + LETTER_PX <= right[0] for left, right in pairwise(sorted(shown))):
+        if all(left[1] + LETTER_PX / 2 <= right[0] for left, right in pairwise(sorted(shown))):
             return ticks[::every]
     return ticks[:1]
 

@@ -128,7 +128,7 @@ def shown_by_diagnose(monkeypatch: pytest.MonkeyPatch) -> None:
 
     plan = SimpleNamespace(objective=None, seed=1, change=None)
     monkeypatch.setattr(diagnose, "_plan", lambda *_: plan)
-    monkeypatch.setattr(diagnose.engine, "load", nothing)
+    monkeypatch.setattr(diagnose.origin.engine, "load", nothing)
     monkeypatch.setattr(diagnose, "Ceilings", nothing)
     monkeypatch.setattr(diagnose, "DiagnoseView", nothing)
     monkeypatch.setattr(diagnose.output, "end_leftovers", nothing)
