@@ -13,13 +13,13 @@ root and docker-proxy, which is fetched from Debian's package, and is skipped wi
 import argparse
 from pathlib import Path
 
+import asked_corpus
 import options
 import other_hosts  # type: ignore[import-not-found]
-import planted_servers
 import published_port  # type: ignore[import-not-found]
 import same_findings
+from asked_corpus import Row, Rows
 from bounds import Bounds, run
-from planted_servers import Row, Rows
 from same_findings import AGAIN, BESIDE
 
 SEED, LOT = 42, 40
@@ -27,8 +27,8 @@ SEED, LOT = 42, 40
 
 def main() -> None:
     arguments = parse()
-    planted_servers.skip_unless_possible(published_port.why_not())
-    names = arguments.servers or planted_servers.lot(arguments.lot, arguments.seed)
+    asked_corpus.skip_unless_possible(published_port.why_not())
+    names = arguments.servers or asked_corpus.lot(arguments.lot, arguments.seed)
     bounds = Bounds(judging=not arguments.shortest)
     places = {BESIDE: diagnosed_beside, "behind": diagnosed_behind}
     if arguments.again:
@@ -51,7 +51,7 @@ def parse() -> argparse.Namespace:
 
 def diagnosed_beside(name: str) -> Row:
     """Diagnose a server by its URL alone, beside crumple. Raises NotServed."""
-    with planted_servers.served(name, all_addresses=False) as port:
+    with asked_corpus.served(name, all_addresses=False) as port:
         return same_findings.diagnosed(name, f"127.0.0.1:{port}")
 
 
@@ -60,7 +60,7 @@ def diagnosed_behind(name: str) -> Row:
     with (
         other_hosts.started(name[:60]) as host,
         other_hosts.joined(None, host) as link,
-        planted_servers.served(name, host) as port,
+        asked_corpus.served(name, host) as port,
         published_port.published(link.addresses[1], port) as published,
     ):
         return same_findings.diagnosed(name, f"127.0.0.1:{published}")

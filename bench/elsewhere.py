@@ -24,16 +24,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import asked_corpus
 import load_hosts
 import options
-import planted_servers
 import same_findings
 import secure_shell  # type: ignore[import-not-found]
+from asked_corpus import NotServed, Row, Rows
 from bounds import Bounds, run
 from crumple.stats import estimate
 from crumple.stats.interval import Interval
 from load_hosts import Elsewhere
-from planted_servers import NotServed, Row, Rows
 from same_findings import BESIDE
 
 SEED, LOT, PAIRS, SEEDS = 42, 40, 20, 10
@@ -52,7 +52,7 @@ PARTS = ("pairs", "diagnose", "find", "stages")
 
 def main() -> None:
     arguments = parse()
-    planted_servers.skip_unless_possible(secure_shell.why_not())
+    asked_corpus.skip_unless_possible(secure_shell.why_not())
     rows, bounds = Rows(arguments.results), Bounds(judging=not arguments.shortest)
     parts: dict[str, Callable[..., None]] = dict(zip(PARTS, (pairs, diagnoses, finds, stages), strict=True))
     with load_hosts.started() as there:
@@ -80,7 +80,7 @@ def parse() -> argparse.Namespace:
 
 def from_where(place: str, there: Elsewhere) -> tuple[tuple[str, ...], str]:
     """The flags that let the load come from a place, and the PATH."""
-    return (there.words, there.path) if place == THERE else ((), planted_servers.PATH)
+    return (there.words, there.path) if place == THERE else ((), asked_corpus.PATH)
 
 
 def pairs(there: Elsewhere, rows: Rows, bounds: Bounds, arguments: argparse.Namespace) -> None:
@@ -89,9 +89,9 @@ def pairs(there: Elsewhere, rows: Rows, bounds: Bounds, arguments: argparse.Name
     order = random.Random(arguments.seed)
     places = [place for _ in range(arguments.pairs) for place in order.sample((HERE, TWIN, THERE), 3)]
     numbered = [("pairs", seconds, at // 3, place) for at, place in enumerate(places)]
-    with planted_servers.served(PAIR_SERVER) as port:
+    with asked_corpus.served(PAIR_SERVER) as port:
         url = f"http://{there.here}:{port}{PAIR_PATH}"
-        for far, key in planted_servers.counted(numbered, rows.has):
+        for far, key in asked_corpus.counted(numbered, rows.has):
             said = rows.once(key, partial(loaded, url, key, there))["said"]
             if said is None:
                 print(f"{far:22} {key[2]:3} {key[3]:6} failed", flush=True)
@@ -109,7 +109,7 @@ def loaded(url: str, key: tuple[str, float, int, str], there: Elsewhere) -> Row:
     _, seconds, number, place = key
     flags, path = from_where(place, there)
     words = ("-q", str(PAIR_RATE), "-z", f"{seconds}s", "--warm-up", "1s", "--seed", str(number + 1))
-    row = planted_servers.asked("load", *words, *flags, url, codes=CODES, path=path)
+    row = asked_corpus.asked("load", *words, *flags, url, codes=CODES, path=path)
     if row["said"] is None:
         print(row["error"][-300:])
         return row
@@ -145,7 +145,7 @@ def diagnoses(there: Elsewhere, rows: Rows, bounds: Bounds, arguments: argparse.
 
     def diagnosed(place: str, name: str) -> Row:
         flags, path = from_where(place, there)
-        with planted_servers.served(name) as port:
+        with asked_corpus.served(name) as port:
             return same_findings.diagnosed(name, f"{there.here}:{port}", *flags, path=path)
 
     places = {BESIDE: partial(diagnosed, HERE), THERE: partial(diagnosed, THERE)}
@@ -154,7 +154,7 @@ def diagnoses(there: Elsewhere, rows: Rows, bounds: Bounds, arguments: argparse.
 
 def drawn(arguments: argparse.Namespace) -> list[str]:
     """The servers that are asked about."""
-    return arguments.servers or planted_servers.lot(arguments.lot, arguments.seed)
+    return arguments.servers or asked_corpus.lot(arguments.lot, arguments.seed)
 
 
 def finds(there: Elsewhere, rows: Rows, bounds: Bounds, arguments: argparse.Namespace) -> None:
@@ -165,14 +165,14 @@ def finds(there: Elsewhere, rows: Rows, bounds: Bounds, arguments: argparse.Name
     def searched(name: str, seed: int, place: str) -> Row:
         flags, path = from_where(place, there)
         words = ("--budget", arguments.budget, "--seed", str(seed))
-        with planted_servers.served(name) as port:
+        with asked_corpus.served(name) as port:
             url = f"http://{there.here}:{port}/work"
-            return brief(planted_servers.asked("find", *words, *flags, url, codes=CODES, path=path))
+            return brief(asked_corpus.asked("find", *words, *flags, url, codes=CODES, path=path))
 
     def keys(at: tuple[str, int]) -> list[tuple[str, str, int, str]]:
         return [("find", *at, place) for place in (HERE, THERE)]
 
-    for far, at in planted_servers.counted(asked, lambda at: all(map(rows.has, keys(at)))):
+    for far, at in asked_corpus.counted(asked, lambda at: all(map(rows.has, keys(at)))):
         try:
             points = [rows.once(key, partial(searched, *key[1:])) for key in keys(at)]
         except NotServed as failed:
@@ -212,15 +212,15 @@ def stages(there: Elsewhere, rows: Rows, bounds: Bounds, arguments: argparse.Nam
         flags, path = from_where(place, there)
         url = f"http://{there.here}:{port}/work"
         words = ("-c", "32", "-z", f"{2 * arguments.seconds}s", "--warm-up", "1s")
-        row = planted_servers.asked("load", *words, *flags, url, codes=CODES, path=path)
+        row = asked_corpus.asked("load", *words, *flags, url, codes=CODES, path=path)
         return {**row, "said": row["said"] and row["said"]["stages"]}
 
     def keys(name: str) -> list[tuple[str, str, str]]:
         return [("stages", name, place) for place in (HERE, THERE)]
 
-    for far, name in planted_servers.counted(names, lambda name: all(map(rows.has, keys(name)))):
+    for far, name in asked_corpus.counted(names, lambda name: all(map(rows.has, keys(name)))):
         try:
-            with planted_servers.served(name) as port:
+            with asked_corpus.served(name) as port:
                 made = [rows.once(key, partial(divided, port, key[2])) for key in keys(name)]
         except NotServed as failed:
             print(f"{far:22} left out: {failed}", flush=True)

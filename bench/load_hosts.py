@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import asked_corpus  # noqa: F401  (lets the helpers be found)
 import other_hosts  # type: ignore[import-not-found]
-import planted_servers  # noqa: F401  (lets the helpers be found)
 import secure_shell  # type: ignore[import-not-found]
 
 

@@ -21,15 +21,15 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import asked_corpus
 import load_hosts
 import options
 import other_hosts  # type: ignore[import-not-found]
-import planted_servers
 import secure_shell  # type: ignore[import-not-found]
+from asked_corpus import Row, Rows
 from bounds import Bounds, run
 from crumple.machine import process_tree
 from load_hosts import Elsewhere
-from planted_servers import Row, Rows
 
 SERVER, PATH = "go-wait", "/wait?ms=5"
 ENGINE = "crumple"
@@ -48,12 +48,12 @@ FILES = 'find /tmp /run "$HOME" -xdev -type f -exec cat {} +'
 
 def main() -> None:
     arguments = parse()
-    planted_servers.skip_unless_possible(secure_shell.why_not())
+    asked_corpus.skip_unless_possible(secure_shell.why_not())
     rows, bounds = Rows(arguments.results), Bounds(judging=not arguments.shortest)
     keys = [(fault, round_) for round_ in range(1, arguments.rounds + 1) for fault in arguments.only]
-    with load_hosts.started() as there, planted_servers.served(SERVER) as port:
+    with load_hosts.started() as there, asked_corpus.served(SERVER) as port:
         url = f"http://{there.here}:{port}{PATH}"
-        for far, key in planted_servers.counted(keys, rows.has):
+        for far, key in asked_corpus.counted(keys, rows.has):
             row = rows.once(key, partial(lost, key[0], url, there))
             said = row["said"]
             print(
@@ -91,7 +91,7 @@ def wrongs(fault: str, said: Row) -> list[str]:
 def lost(fault: str, url: str, there: Elsewhere) -> Row:
     """Begin a load, let something happen to it, and see how it ends."""
     before, began_s = listeners(there), time.monotonic()
-    words = [str(planted_servers.CRUMPLE), "load", "--quiet", "--no-store", "-z", "60s", "-H", HEADER]
+    words = [str(asked_corpus.CRUMPLE), "load", "--quiet", "--no-store", "-z", "60s", "-H", HEADER]
     words += ["-c", str(CONNECTIONS), url]
     # A shell between crumple and that host, which goes on when what it started is lost.
     between = f"sh -c '\"$@\"; true' sh {' '.join(there.host.words())}"

@@ -4,12 +4,12 @@ table with a row for each server, and the share with its interval."""
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+import asked_corpus
 import check  # type: ignore[import-not-found]
-import planted_servers
+from asked_corpus import NO_FINDING, PATH, NotServed, Row, Rows
 from bounds import Bounds
 from crumple.stats import shares
 from crumple.stats.interval import CONFIDENCE, Interval
-from planted_servers import NO_FINDING, PATH, NotServed, Row, Rows
 
 # The place that others are compared with: server, crumple and load are side by side.
 BESIDE = "beside"
@@ -22,9 +22,9 @@ def diagnosed(name: str, address: str, *more: str, path: str = PATH) -> Row:
 
     `path`: the PATH in which crumple finds ssh.
     """
-    with check.idle(address, planted_servers.idle_of(name)):
+    with check.idle(address, asked_corpus.idle_of(name)):
         words = ("diagnose", "--no-search", *more, f"http://{address}/work")
-        return planted_servers.asked(*words, path=path)
+        return asked_corpus.asked(*words, path=path)
 
 
 def compare(
@@ -40,7 +40,7 @@ def compare(
         return all(rows.has((name, place)) for place in places)
 
     found: list[dict[str, str]] = []
-    for far, name in planted_servers.counted(names, is_known):
+    for far, name in asked_corpus.counted(names, is_known):
         try:
             made = {
                 place: rows.once((name, place), partial(diagnoses, name))
@@ -49,10 +49,10 @@ def compare(
         except NotServed as failed:
             print(f"{far:22} {name:24} left out: {failed}", flush=True)
             continue
-        first = {place: planted_servers.first_finding(row) for place, row in made.items()}
+        first = {place: asked_corpus.first_finding(row) for place, row in made.items()}
         found.append(first)
         said = "  ".join(f"{each:18}" for each in first.values())
-        why = "; ".join(planted_servers.why_none(row) for row in made.values())
+        why = "; ".join(asked_corpus.why_none(row) for row in made.values())
         print(f"{far:22} {name:24} {said} {_word(first)}  {why.strip('; ')}", flush=True)
     _judge(found, places, bounds)
 
