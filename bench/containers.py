@@ -58,7 +58,8 @@ def diagnosed_beside(name: str) -> Row:
 def diagnosed_behind(name: str) -> Row:
     """The same in namespaces of its own, at the port that docker-proxy publishes. Raises NotServed."""
     with (
-        other_hosts.started(name[:60]) as host,
+        # On the disk of this host, as that of a container is: what is planted may be to wait for it.
+        other_hosts.started(name[:60], own_folders=()) as host,
         other_hosts.joined(None, host) as link,
         asked_corpus.served(name, host) as port,
         published_port.published(link.addresses[1], port) as published,
