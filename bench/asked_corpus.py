@@ -118,13 +118,14 @@ def served(name: str, host: Any = None, *, all_addresses: bool = True) -> Iterat
             process.communicate()
 
 
-def asked(*words: str, codes: Iterable[int] = (0,), path: str = PATH) -> Row:
+def asked(*words: str, codes: Iterable[int] = (0,), path: str = PATH, within: Sequence[str] = ()) -> Row:
     """What `crumple` prints as JSON: {"said", "error", "took_s"}. Nothing is stored.
 
-    `codes`: with which exit code it is an answer; `path`: the PATH in which it finds ssh.
+    `codes`: with which exit code it is an answer; `path`: the PATH in which it finds ssh; `within`: the words
+    before the command, which let it run in other namespaces.
     """
     began_s = time.monotonic()
-    command = [str(CRUMPLE), words[0], "--quiet", "--no-store", "--json", *words[1:]]
+    command = [*within, str(CRUMPLE), words[0], "--quiet", "--no-store", "--json", *words[1:]]
     try:
         ran = subprocess.run(
             command,

@@ -7,13 +7,15 @@ load from here, and with `--from` a host in namespaces of its own, behind a link
     python bench/elsewhere.py --only find --seeds 3 --results elsewhere.jsonl
     python bench/elsewhere.py --only stages --lot 20
 
-pairs: loads of one server with the same arrivals, in random order: from here, from here again, from there.
-p50 and p99 from there have to differ by no more than those of the two from here, and the server's CPU time
-for a request by 5 %. diagnose: of 40 servers with a planted cause, drawn by lot, the first finding is the
-same for 95 %. find: the intervals of the two searches overlap for 95 % of servers and seeds, and are no more
-than 1.2 times as wide. stages: where the mean response time goes is read from the server's end alone, or
-from both ends; for 95 % of the stages of all servers the intervals overlap. Rows in the file of --results
-are not measured again. It takes root and sshd, and is skipped without.
+pairs: loads of one server with the same arrivals, in random order: from here, from here again, over the link
+by a local engine in the load host's network namespace, and from there. p50 and p99 from there have to differ
+by no more than those of the two from here, and the server's CPU time for a request by 5 % from what it is
+over the link: what the link itself costs the server is no fault of --from. diagnose: of 40 servers with a
+planted cause, drawn by lot, the first finding is the same for 95 %. find: the intervals of the two searches
+overlap for 95 % of servers and seeds, and are no more than 1.2 times as wide. stages: where the mean response
+time goes is read from the server's end alone, or from both ends; for 95 % of the stages of all servers the
+intervals overlap. Rows in the file of --results are not measured again. It takes root and sshd, and is
+skipped without.
 """
 
 import argparse
@@ -31,6 +33,7 @@ import same_findings
 import secure_shell  # type: ignore[import-not-found]
 from asked_corpus import NotServed, Row, Rows
 from bounds import Bounds, run
+from crumple.machine import process_tree
 from crumple.stats import estimate
 from crumple.stats.interval import Interval
 from load_hosts import Elsewhere
@@ -39,6 +42,8 @@ from same_findings import BESIDE
 SEED, LOT, PAIRS, SEEDS = 42, 40, 20, 10
 # Here again: so much do two loads differ that come from the same machine.
 HERE, TWIN, THERE = "here", "twin", "there"
+# From here over the link: what the kernel does for a link between two namespaces is the server's CPU time.
+LINKED = "linked"
 PAIR_SERVER, PAIR_PATH, PAIR_RATE = "go-wait", "/wait?ms=5", 500
 CPU_WITHIN = 0.05
 # Their limit is workers, a lock, a pool, a loop and the cores: all that a search may run into.
@@ -87,12 +92,13 @@ def pairs(there: Elsewhere, rows: Rows, bounds: Bounds, arguments: argparse.Name
     """Compare times and CPU time of interleaved loads of one server."""
     seconds, figures = arguments.seconds, dict[str, dict[str, list[float]]]()
     order = random.Random(arguments.seed)
-    places = [place for _ in range(arguments.pairs) for place in order.sample((HERE, TWIN, THERE), 3)]
-    numbered = [("pairs", seconds, at // 3, place) for at, place in enumerate(places)]
+    places = [place for _ in range(arguments.pairs) for place in order.sample((HERE, TWIN, LINKED, THERE), 4)]
+    numbered = [("pairs", seconds, at // 4, place) for at, place in enumerate(places)]
     with asked_corpus.served(PAIR_SERVER) as port:
         url = f"http://{there.here}:{port}{PAIR_PATH}"
+        pid = process_tree.owner(port)
         for far, key in asked_corpus.counted(numbered, rows.has):
-            said = rows.once(key, partial(loaded, url, key, there))["said"]
+            said = rows.once(key, partial(loaded, url, pid, key, there))["said"]
             if said is None:
                 print(f"{far:22} {key[2]:3} {key[3]:6} failed", flush=True)
                 continue
@@ -104,12 +110,25 @@ def pairs(there: Elsewhere, rows: Rows, bounds: Bounds, arguments: argparse.Name
         judge_pairs(figure, of, bounds)
 
 
-def loaded(url: str, key: tuple[str, float, int, str], there: Elsewhere) -> Row:
-    """Put one load on; its figures, in µs. Both of a pair have the same arrivals."""
+def loaded(url: str, pid: int, key: tuple[str, float, int, str], there: Elsewhere) -> Row:
+    """Put one load on; its figures, in µs. All of a pair have the same arrivals. `pid`: the server's."""
     _, seconds, number, place = key
     flags, path = from_where(place, there)
-    words = ("-q", str(PAIR_RATE), "-z", f"{seconds}s", "--warm-up", "1s", "--seed", str(number + 1))
-    row = asked_corpus.asked("load", *words, *flags, url, codes=CODES, path=path)
+    words = (
+        "-q",
+        str(PAIR_RATE),
+        "-z",
+        f"{seconds}s",
+        "--warm-up",
+        "1s",
+        "--seed",
+        str(number + 1),
+        "--watch",
+        str(pid),
+    )
+    within = ("nsenter", f"--net=/proc/{there.host.pid}/ns/net") if place == LINKED else ()
+
+    row = asked_corpus.asked("load", *words, *flags, url, codes=CODES, path=path, within=within)
     if row["said"] is None:
         print(row["error"][-300:])
         return row
@@ -123,16 +142,19 @@ def loaded(url: str, key: tuple[str, float, int, str], there: Elsewhere) -> Row:
 
 def judge_pairs(figure: str, of: dict[str, list[float]], bounds: Bounds) -> None:
     """Judge the ratio of a figure from there to that from here."""
-    if not {HERE, TWIN, THERE} <= of.keys() or len({len(each) for each in of.values()}) > 1:
+    if not {HERE, TWIN, LINKED, THERE} <= of.keys() or len({len(each) for each in of.values()}) > 1:
         print(f"{figure}: not known, as loads failed")
         return
-    ratio, twins = (estimate.paired_ratio(of[place], of[HERE]) for place in (THERE, TWIN))
+    ratio, twins, linked = (estimate.paired_ratio(of[each], of[HERE]) for each in (THERE, TWIN, LINKED))
+    if figure == "CPU":
+        ratio = estimate.paired_ratio(of[THERE], of[LINKED])
     # In 19 of 20 pairs of twins the larger is at most so many times the smaller.
     apart = sorted(max(one / other, other / one) for one, other in zip(of[TWIN], of[HERE], strict=True))
     floor = apart[round(0.95 * (len(apart) - 1))]
     low, high = (1 - CPU_WITHIN, 1 + CPU_WITHIN) if figure == "CPU" else (1 / floor, floor)
     word = bounds.within(f"{figure} from there", ratio, round(low, 4), round(high, 4))
-    print(f"{figure}: from there {interval(ratio)} {word}; twins {interval(twins)}, pairs within {floor:.3f}")
+    shown = f"twins {interval(twins)}, pairs within {floor:.3f}; linked {interval(linked)}"
+    print(f"{figure}: from there {interval(ratio)} {word}; {shown}")
 
 
 def interval(of: Interval) -> str:
