@@ -1,4 +1,4 @@
-"""Which program a process runs, and in which container it does."""
+"""Which program a process runs, in which container it does, and how much CPU time that allows it."""
 
 import contextlib
 import re
@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from crumple.machine import containers
+from crumple.machine import containers, control_groups, group_limits
+from crumple.machine.group_limits import Limit
 
 # What an interpreter is given to run. Other words of a command may hold secrets.
 _SCRIPT = re.compile(r"[\w.-]+\.(py|[mc]?js|ts|rb|pl|psgi|php|lua|exs|jar)")
@@ -14,11 +15,15 @@ _SCRIPT = re.compile(r"[\w.-]+\.(py|[mc]?js|ts|rb|pl|psgi|php|lua|exs|jar)")
 
 @dataclass(frozen=True)
 class Program:
-    """A process as it is shown: "python3 shop.py". `container`: its name or id; empty: that of crumple."""
+    """A process as it is shown: "python3 shop.py". `container`: its name or id; empty: that of crumple.
+
+    `quota`: how much CPU time its control groups allow it, in cores; None: as much as there is, or not known.
+    """
 
     pid: int
     name: str
     container: str = ""
+    quota: Limit | None = None
 
 
 def of(pid: int) -> Program | None:
@@ -28,7 +33,8 @@ def of(pid: int) -> Program | None:
     except OSError:
         return None
     script = _script(_words(pid)[1:])
-    return Program(pid, f"{name} {script}" if script else name, containers.name_of(pid))
+    quota = group_limits.limits(control_groups.of(pid)).quota
+    return Program(pid, f"{name} {script}" if script else name, containers.name_of(pid), quota)
 
 
 def _words(pid: int) -> list[str]:

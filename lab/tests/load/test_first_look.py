@@ -26,9 +26,11 @@ from crumple.drawing import report_text
 from crumple.drawing.numerals import NARROW
 from crumple.load import engine_spec, first_look, load_plan, watching
 from crumple.load.load_flags import LoadFlags
-from crumple.load.report import first_screen, server_sentences
+from crumple.load.report import first_screen, load_sentences, server_sentences
 from crumple.load.report.load_document import LoadDocument
 from crumple.machine import serving
+from crumple.machine.group_limits import Limit
+from crumple.machine.group_owner import Owner
 from crumple.machine.program import Program
 from crumple.observation import one_by_one
 from crumple.observation.observed import FailuresAlone, WorkAlone
@@ -123,6 +125,11 @@ def test_what_the_server_is() -> None:
     load = looked_at()
     assert server_sentences.program(load) == "python3 shop.py, process 4711, in container 1f3a5c7d9e0b"
     assert server_sentences.program(synthetic_load.remade(load, unwatched="why")).endswith("; why")
+    half = Limit(0.5, Owner("container", "1f3a5c7d9e0b", "docker"), "/cpu.max", "50000 100000")
+    limited = synthetic_load.remade(load, program=dataclasses.replace(PROGRAM, quota=half))
+    said = f"its container 1f3a5c7d9e0b may use 0.50{NARROW}CPU"
+    assert server_sentences.program(limited).endswith(f"in container 1f3a5c7d9e0b; {said}")
+    assert load_sentences.server(limited).endswith(f" threads; {said}")
     unknown = synthetic_load.remade(load, program=None)
     assert server_sentences.program(unknown) == "not watched"
     assert server_sentences.program(synthetic_load.remade(unknown, unwatched="why")) == "not watched: why"

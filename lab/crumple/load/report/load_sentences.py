@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from crumple import contract
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
+from crumple.load.report import server_sentences
 from crumple.record import failures, outage, windows
 from crumple.words import answer_sentences as answers
 
@@ -316,14 +317,16 @@ def server(load: "LoadDocument") -> str:
     if load.server is None:
         why = windows.why(load.record, watched)
         return f"could not be read{f' ({why})' if why else ''}"
-    elsewhere, seen = f"; {load.unwatched}" if load.unwatched else "", load.program
+    seen = load.program
     within = f"process {seen.pid} in container {seen.container}: " if seen and seen.container else ""
-    return (
+    said = (
         f"{within}{_each(load.server)}{numerals.significant(load.server.cores, 2)} cores; "
         f"peak {numerals.size(load.server.memory_peak_bytes)}, "
         f"{numerals.count(load.server.processes_max, 'process', 'processes')}, "
-        f"{numerals.count(load.server.threads_max, 'thread')}{elsewhere}"
+        f"{numerals.count(load.server.threads_max, 'thread')}"
     )
+    more = (server_sentences.allowed(seen) if seen else "", load.unwatched)
+    return "; ".join([said, *filter(None, more)])
 
 
 def quantiles(spread: "Spread", wanted: tuple[float, ...]) -> list[str]:

@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING
 
 from crumple.drawing import numerals
+from crumple.machine.program import Program
+from crumple.observation import group_words
 from crumple.words import cause_sentences, time_sentences
 
 if TYPE_CHECKING:
@@ -59,7 +61,13 @@ def program(load: "LoadDocument") -> str:
     if seen is None:
         return f"not watched: {why}" if why else "not watched"
     inside = f", in container {seen.container}" if seen.container else ""
-    return f"{seen.name}, process {seen.pid}{inside}{f'; {why}' if why else ''}"
+    more = [each for each in (allowed(seen), why) if each]
+    return "; ".join([f"{seen.name}, process {seen.pid}{inside}", *more])
+
+
+def allowed(seen: Program) -> str:
+    """How much CPU time its control groups allow it: "its container 3f2a9c1b0d2e may use 0.5 CPU"."""
+    return group_words.allows("quota", seen.quota) if seen.quota else ""
 
 
 def alone(found: "WorkAlone") -> str:
