@@ -5,7 +5,6 @@ second, unless the spec asks for more.
 """
 
 import errno
-import json
 import os
 import re
 import signal
@@ -23,6 +22,7 @@ from pydantic import ValidationError
 
 from crumple import parsing, project, release
 from crumple.contract import ProgressLine, TrialRecord, TrialSpec
+from crumple.contract_base import Lenient
 from crumple.errors import EngineFailed, EngineMismatch, EngineMissing
 
 NAME = "crumple-engine"
@@ -40,6 +40,11 @@ STOP_S = 3.0
 HELD, GO = re.compile(r'\{"held":\d+\}\n'), "go\n"
 
 OnProgress = Callable[[ProgressLine], None]
+
+
+class _Complaint(Lenient):
+    error: str
+    remedy: str | None = None
 
 
 class Loading(Protocol):
@@ -314,10 +319,10 @@ def failure(code: int, tail: Sequence[str]) -> EngineFailed:
 def complaint(line: str) -> tuple[str, str] | None:
     """Error and remedy from the last line of a failed engine command; None: it is no such line."""
     try:
-        said = json.loads(line)
-        return said["error"], said.get("remedy") or ""
-    except (ValueError, KeyError, TypeError):
+        said = _Complaint.model_validate_json(line)
+    except ValidationError:
         return None
+    return said.error, said.remedy or ""
 
 
 def record_of(text: str | bytes, spec: TrialSpec) -> TrialRecord:

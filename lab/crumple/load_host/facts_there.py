@@ -1,12 +1,8 @@
 """What the engine on a load host states of its machine, as far as plans and `crumple fleet check` need it."""
 
-from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address
-from pathlib import Path
 
 from crumple.contract import Facts
-from crumple.machine import facts
-from crumple.machine.facts import UnreadError
 
 # What Linux allows a process at most unless its administrator says otherwise (fs.nr_open).
 OPEN_FILES_UNLIMITED = 1 << 20
@@ -29,15 +25,3 @@ class FactsThere(Facts):
     def ports(self) -> int | None:
         """How many local ports each address has there."""
         return None if self.port_range is None else self.port_range[1] - self.port_range[0] + 1
-
-    @property
-    def is_this_kernel(self) -> bool:
-        """Whether it is this machine, if in another namespace: both then share its cores."""
-        with suppress(UnreadError):
-            return self.boot_id == facts.text(facts.SYSCTLS / "kernel/random/boot_id")
-        return False
-
-    @property
-    def is_this_network(self) -> bool:
-        """Whether it has the loopback of this process."""
-        return self.is_this_kernel and self.network_namespace == str(Path("/proc/self/ns/net").readlink())

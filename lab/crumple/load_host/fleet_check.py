@@ -82,13 +82,13 @@ def _reached(host: LoadHost, engine: Engine) -> ReachedHost:
     with host.link() as link:
         was_sent = link.was_sent
     facts = host.facts
-    found = way.measured(host.ask, LINES, LINES_S)
+    found = way.measured(host.clock_ns, LINES, LINES_S)
     reached = ceiling.at_a_glance(replace(engine, load_host=host))
     return ReachedHost(
         where=host.name,
         engine_version=facts.engine_version,
         was_sent=was_sent,
-        is_apart=not facts.is_this_kernel,
+        is_apart=not host.is_this_kernel,
         kernel=facts.kernel,
         cpu_model=facts.cpu_model,
         cores=len(facts.cores),
@@ -101,12 +101,15 @@ def _reached(host: LoadHost, engine: Engine) -> ReachedHost:
         ceiling_per_s=reached.throughput_per_s,
         ceiling_at_least=reached.at_least,
         ceiling_why=reached.why,
-        lacks=tuple(lacking(facts)),
+        lacks=tuple(lacking(facts, is_apart=not host.is_this_kernel)),
     )
 
 
-def lacking(facts: FactsThere) -> list[str]:
-    """Return what a load host lacks: a line each, with the remedy there."""
+def lacking(facts: FactsThere, *, is_apart: bool) -> list[str]:
+    """Return what a load host lacks: a line each, with the remedy there.
+
+    `is_apart`: it is another machine, so that no server runs beside its engine.
+    """
     seen = capacity.MachineFitness(
         governor=facts.governor,
         usable_cores=len(facts.cores),
@@ -117,6 +120,5 @@ def lacking(facts: FactsThere) -> list[str]:
         ports=facts.ports,
         memory_available_bytes=facts.memory_available_bytes,
     )
-    # No server runs beside an engine that is on another machine.
-    checks = [each for each in capacity.CHECKS if facts.is_this_kernel or each is not capacity.cores]
+    checks = [each for each in capacity.CHECKS if not is_apart or each is not capacity.cores]
     return [line for check in checks if (line := check(seen))]

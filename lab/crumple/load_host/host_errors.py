@@ -120,8 +120,9 @@ def other_version(where: Where, path: str, version: str) -> LoadHostFailed:
 def lost(where: Where, ending: Ending, silence_s: float, states: Sequence[str] | None) -> LoadHostLost:
     """The link ended before its trial did. `states`: of its processes there now; None: nobody can look."""
     how, what, remedy = _how(where, ending, silence_s, states)
-    said = f" ({shown(ending.errors[-1])})" if ending.errors else ""
-    return LoadHostLost(how, f"load-host-lost: {what}{said}", remedy, ending.errors)
+    last = f" ({shown(ending.errors[-1])})" if ending.errors else ""
+    lines = [*map(shown, ending.errors)]
+    return LoadHostLost(how, f"load-host-lost: {what}{last}", remedy, lines)
 
 
 def _how(
@@ -149,18 +150,21 @@ def _how(
 
 def trial_ended(where: Where, code: int, tail: Sequence[str]) -> EngineFailed:
     """The engine of a trial ended with that code, and the one that had started it said so."""
+    lines = [*map(shown, tail)]
+    complaint = engines.complaint(tail[-1]) if tail else None
     if code >= 0:
-        complaint = engines.complaint(tail[-1]) if tail else None
-        return said(where, complaint[0] if complaint else f"its engine {ended(code)}")
+        if complaint:
+            return said(where, complaint[0], lines)
+        return EngineFailed(f"the engine on {where.name} {ended(code)}", output_tail=lines)
     # It says something of its own only if it had to kill it.
-    how = "frozen" if tail and engines.complaint(tail[-1]) else "engine-ended"
+    how = "frozen" if complaint else "engine-ended"
     what = f"the engine on {where.name} {'was stopped there' if how == 'frozen' else ended(code)}"
-    return LoadHostLost(how, f"load-host-lost: {what}", MEMORY if how == "engine-ended" else AGAIN, tail)
+    return LoadHostLost(how, f"load-host-lost: {what}", MEMORY if how == "engine-ended" else AGAIN, lines)
 
 
-def said(where: Where, complaint: object) -> EngineFailed:
+def said(where: Where, complaint: str, tail: Sequence[str] = ()) -> EngineFailed:
     """The engine there complains. What it advises is not passed on, as if crumple did."""
-    return EngineFailed(f"{where.name} said: {shown(str(complaint))}")
+    return EngineFailed(f"{where.name} said: {shown(complaint)}", output_tail=tail)
 
 
 def not_understood(where: Where, said: bytes) -> EngineFailed:

@@ -4,17 +4,19 @@ The link sends a heartbeat each half second, and the engine there one each secon
 3 s ends the load: the engine there kills itself, and this side kills its own process and raises LoadHostLost.
 """
 
-import json
 import secrets
 import time
 from collections import deque
 from collections.abc import Callable
+
+from pydantic import ValidationError
 
 from crumple import engine as engines
 from crumple import release
 from crumple.contract import CONTRACT_VERSION
 from crumple.errors import EngineFailed, LoadHostLost
 from crumple.load_host import host_errors, sweep
+from crumple.load_host.answers import EndedLine, Stated
 from crumple.load_host.piped_process import PipedProcess
 from crumple.load_host.sent_engine import SentEngine
 from crumple.load_host.where import Where
@@ -93,7 +95,9 @@ class Link:
     def record(self) -> bytes:
         """The TrialRecord of the trial that is over, as JSON. Raises EngineFailed."""
         if not self._record:
-            raise EngineFailed(f"{self.where.name} wrote no record", output_tail=self._tail)
+            raise EngineFailed(
+                f"{self.where.name} wrote no record", output_tail=[*map(host_errors.shown, self._tail)]
+            )
         return self._record.strip()[len(RECORD) : -1]
 
     def ask(self, line: str, within_s: float = ASKED_S) -> bytes:
@@ -121,10 +125,12 @@ class Link:
 
     def _check_version(self) -> None:
         """Raise LoadHostFailed if the engine there is another than its name says."""
+        version: str
+        documents: int | None
         try:
-            facts = json.loads(self.ask("facts"))
-            version, documents = str(facts["engine_version"]), facts["contract_version"]
-        except (ValueError, KeyError, TypeError):
+            stated = Stated.model_validate_json(self.ask("facts"))
+            version, documents = stated.engine_version, stated.contract_version
+        except ValidationError:
             version, documents = "unknown", None
         if (version, documents) != (release.VERSION, CONTRACT_VERSION):
             raise host_errors.other_version(self.where, self.path, version)
@@ -143,15 +149,14 @@ class Link:
         states = sweep.sweep(self.where, self.mark)
         if ending is None:
             message = f"load-host-lost: {self.where.name} {what} within {within_s:.0f} s"
-            raise LoadHostLost("frozen", message, "measure again", self._tail)
+            raise LoadHostLost("frozen", message, "measure again", [*map(host_errors.shown, self._tail)])
         raise host_errors.lost(self.where, ending, SILENCE_S, states)
 
     def _over(self, line: bytes) -> None:
         """Raise EngineFailed if the engine's own program for this trial did not end with code 0."""
         try:
-            ended = json.loads(line)["ended"]
-            code = int(ended["code"])
-        except (ValueError, KeyError, TypeError):
+            code = EndedLine.model_validate_json(line).ended.code
+        except ValidationError:
             raise host_errors.not_understood(self.where, line) from None
         if code != 0:
             raise host_errors.trial_ended(self.where, code, self._tail)

@@ -1,18 +1,20 @@
 """A load host and the links that are open to it, so that a trial need not wait for a new connection."""
 
-import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Self, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
 
 from crumple import engine
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.engine import Engine, OnProgress
 from crumple.errors import EngineFailed
-from crumple.load_host import host_errors, remote_trial, way
+from crumple.load_host import host_errors, remote_trial, way, which_kernel
+from crumple.load_host.answers import Clock, Knock, Listening, Resolved
 from crumple.load_host.facts_there import FactsThere
 from crumple.load_host.link import ASKED_S, Link
 from crumple.load_host.remote_trial import RemoteTrial
@@ -22,6 +24,12 @@ from crumple.record import machine_use
 
 # Lines that are sent to learn how far away it is: of nine the median is hardly moved by a scheduler.
 ROUND_TRIPS = 9
+
+# Seconds within which a name is resolved there: a resolver gives up after three tries of 5 s.
+RESOLVES_S = 20.0
+Answer = TypeVar("Answer")
+RESOLVED, CLOCK, LISTENING = TypeAdapter(Resolved), TypeAdapter(Clock), TypeAdapter(Listening)
+KNOCK: TypeAdapter[Knock] = TypeAdapter(Knock)
 
 
 class LoadHost:
@@ -52,14 +60,25 @@ class LoadHost:
         else:
             link.close()
 
-    def ask(self, line: str, within_s: float = ASKED_S) -> Any:
-        """What the engine there answers to a command. Raises LoadHostFailed, LoadHostLost, EngineFailed."""
+    def ask(self, line: str, within_s: float = ASKED_S) -> bytes:
+        """What the engine there answers to a command, as JSON.
+
+        Raises LoadHostFailed, LoadHostLost, EngineFailed.
+        """
         with self.link() as link:
-            said = link.ask(line, within_s)
-        try:
-            return json.loads(said)
-        except ValueError:
-            raise host_errors.not_understood(self.where, said) from None
+            return link.ask(line, within_s)
+
+    def resolve(self, name: str) -> Resolved:
+        """The addresses of a name there. Raises as `ask`."""
+        return self._read(RESOLVED, self.ask(f"resolve {name}", RESOLVES_S))
+
+    def knock(self, address: str) -> Knock:
+        """What comes of a connect from there. Raises as `ask`."""
+        return self._read(KNOCK, self.ask(f"knock {address}"))
+
+    def clock_ns(self) -> int:
+        """The wall clock there. Raises as `ask`."""
+        return self._read(CLOCK, self.ask("clock")).unix_ns
 
     @property
     def name(self) -> str:
@@ -70,15 +89,27 @@ class LoadHost:
     def facts(self) -> FactsThere:
         """What the engine there states of its machine. Raises LoadHostFailed, LoadHostLost, EngineFailed."""
         try:
-            return FactsThere.model_validate(self.ask("facts"))
-        except ValueError as error:
+            return FactsThere.model_validate_json(self.ask("facts"))
+        except ValidationError as error:
             said = host_errors.shown(str(error))
             raise EngineFailed(f"{self.where.name} states no facts: {said}") from None
 
     @cached_property
+    def is_this_kernel(self) -> bool:
+        """Whether it is this machine, if in another namespace: both share its cores. Raises as `facts`."""
+        with self.link() as link:
+            return which_kernel.is_this(link.mark, self.facts.boot_id)
+
+    @property
+    def is_this_network(self) -> bool:
+        """Whether it has the loopback of this process. Raises as `facts`."""
+        own = str(Path("/proc/self/ns/net").readlink())
+        return self.facts.network_namespace == own and self.is_this_kernel
+
+    @cached_property
     def round_trip_ns(self) -> float:
         """How long a line takes there and back. Raises LoadHostFailed, LoadHostLost, EngineFailed."""
-        return way.measured(self.ask, ROUND_TRIPS).median_ns
+        return way.measured(self.clock_ns, ROUND_TRIPS).median_ns
 
     @property
     def physical_cores(self) -> list[list[int]]:
@@ -95,11 +126,7 @@ class LoadHost:
         """Run the null server on its loopback; the address. It has a link of its own. Raises EngineFailed."""
         with self.link() as link:
             said = link.ask(f"null-server {arguments}")
-            try:
-                port = int(json.loads(said)["port"])
-            except (ValueError, KeyError, TypeError):
-                raise host_errors.not_understood(self.where, said) from None
-            yield f"127.0.0.1:{port}"
+            yield f"127.0.0.1:{self._read(LISTENING, said).port}"
             link.end_null_server()
 
     def cpu_shares(self, record: TrialRecord) -> tuple[float, float] | None:
@@ -123,7 +150,7 @@ class LoadHost:
         Raises EngineFailed.
         """
         is_watched = spec.probe.server_pid is not None
-        is_here = is_watched and self.facts.is_this_kernel
+        is_here = is_watched and self.is_this_kernel
         round_trip_ns = self.round_trip_ns if is_watched else 0.0
         with (
             self.link() as link,
@@ -147,6 +174,12 @@ class LoadHost:
         """Close all idle links."""
         while self._idle:
             self._idle.pop().close()
+
+    def _read(self, kind: TypeAdapter[Answer], said: bytes) -> Answer:
+        try:
+            return kind.validate_json(said)
+        except ValidationError:
+            raise host_errors.not_understood(self.where, said) from None
 
     def _taken(self) -> Link:
         with self._opening:

@@ -12,13 +12,10 @@ from dataclasses import dataclass
 
 from crumple.errors import CrumpleError, UsageError
 from crumple.load_host.facts_there import FactsThere
-from crumple.load_host.host_errors import not_understood, shown
+from crumple.load_host.host_errors import shown
 from crumple.load_host.load_host import LoadHost
 from crumple.machine import arrivals, load_machine, serving, tcp_tables
 from crumple.machine.load_machine import Address, LoadMachine
-
-# Seconds within which a name is resolved there: a resolver gives up after three tries of 5 s.
-RESOLVES_S = 20.0
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,7 @@ class There:
             open_files=self.facts.open_files,
             ports=self.facts.ports,
             where=self.name,
-            is_apart=not self.facts.is_this_kernel,
+            is_apart=not self.host.is_this_kernel,
             addresses_of=self.addresses_of,
             owns=self.owns,
             is_shared=self.is_shared,
@@ -53,7 +50,7 @@ class There:
     @property
     def server_host(self) -> str:
         """This machine's address, as the load host reaches it; empty: not known."""
-        if self.facts.is_this_network:
+        if self.host.is_this_network:
             return load_machine.HOST
         # What sshd saw there may be a router, or a host in between: then it is no address of this machine.
         ways = [self.facts.lab_address, *map(_source_towards, self.facts.addresses)]
@@ -69,10 +66,10 @@ class There:
                     f"write that address in place of {host}",
                 )
             return [found]
-        found = self.host.ask(f"resolve {host}", RESOLVES_S)
-        if not found.get("addresses"):
-            raise OSError(0, f"{shown(str(found.get('error', 'it has no address')))} (on {self.name})")
-        return [str(each) for each in found["addresses"]]
+        resolved = self.host.resolve(host)
+        if not resolved.addresses:
+            raise OSError(0, f"{shown(resolved.error)} (on {self.name})")
+        return [str(each) for each in resolved.addresses]
 
     def owns(self, address: Address) -> bool:
         """Whether it is an address of that machine."""
@@ -80,7 +77,7 @@ class There:
 
     def is_shared(self, address: Address) -> bool:
         """Whether it is an address of that machine and of this one, as that of a bridge of Docker is."""
-        return not self.facts.is_this_network and self.owns(address) and load_machine.is_own(address)
+        return not self.host.is_this_network and self.owns(address) and load_machine.is_own(address)
 
     def check_listening(self, address: str, nobody: str, remedy: str) -> None:
         """Return if a connect from there is taken, here if the address is this machine's.
@@ -88,7 +85,7 @@ class There:
         Raises CrumpleError.
         """
         before = arrivals.came_here()
-        knocked = self.host.ask(f"knock {address}")
+        knocked = self.host.knock(address)
         if knocked == "listens":
             under_way_s = serving.WITHIN_S + self.round_trip_ns / 1e9
             if _is_heard_here(address) and not arrivals.came_since(before, under_way_s):
@@ -100,13 +97,7 @@ class There:
         if knocked == "refused":
             self._check_here(address)
             raise CrumpleError(f"{nobody} listens at {address}, as seen from {self.name}", remedy)
-        match knocked:
-            case "silent":
-                why = "no answer came"
-            case {"error": error}:
-                why = shown(str(error))
-            case _:
-                raise not_understood(self.host.where, str(knocked).encode())
+        why = "no answer came" if knocked == "silent" else shown(knocked.error)
         raise CrumpleError(
             f"{self.name} does not reach {address}: {why}",
             "let firewalls between pass it, or write an address in the URL that it reaches",

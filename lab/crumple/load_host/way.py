@@ -5,7 +5,6 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -21,14 +20,14 @@ class Way:
     """By how much that may be wrong: half of what that line took, as it may have waited on one way only."""
 
 
-def measured(ask: Callable[[str], Any], lines: int, within_s: float = math.inf) -> Way:
-    """Return what so many lines take, or as many as fit into that time. Raises what `ask` does."""
+def measured(clock_ns: Callable[[], int], lines: int, within_s: float = math.inf) -> Way:
+    """Return what so many lines take, or as many as fit into that time. Raises what `clock_ns` does."""
     took_ns: list[int] = []
     ahead_ns, least_ns = 0, math.inf
     over_s = time.monotonic() + within_s
     while len(took_ns) < lines and not (took_ns and time.monotonic() >= over_s):
         unix_ns, began_ns = time.time_ns(), time.monotonic_ns()
-        there_ns = int(ask("clock")["unix_ns"])
+        there_ns = clock_ns()
         took_ns.append(time.monotonic_ns() - began_ns)
         if took_ns[-1] < least_ns:
             least_ns = took_ns[-1]

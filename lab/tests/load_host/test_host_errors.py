@@ -1,5 +1,6 @@
 """A load host that cannot be reached is one line with the remedy, as a real ssh and a real sshd report it."""
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,7 +43,7 @@ def failure(text: str, folder: Path) -> EngineFailed:
 
 def test_an_engine_is_sent_by_ssh_and_answers(loader: tuple[Shell, Link], tmp_path: Path) -> None:
     with LoadHost(where.read("loader"), scripted_engine.written(tmp_path)) as host:
-        assert host.ask("facts") == scripted_engine.FACTS
+        assert json.loads(host.ask("facts")) == scripted_engine.FACTS
 
 
 def test_a_host_key_that_is_another_or_unknown_is_told_apart(

@@ -100,7 +100,22 @@ def test_a_complaint_from_there_is_one_plain_line_without_its_remedy(
     assert code == 1 and "said: no \\x1b[31mplace left\n" in err and "curl" not in err.split(" said: ")[1]
 
 
-def test_an_answer_of_another_type_is_one_line(call: command_line.Call, url: str, tmp_path: Path) -> None:
-    named = hostile_hosts.writing(tmp_path, '{"knock":7}\n', '{"knock"')
+@pytest.mark.parametrize(
+    ("line", "beginning"),
+    [
+        ('{"knock":7}', '{"knock"'),
+        ('{"knock":{"error":["no"]}}', '{"knock"'),
+        ('{"clock":{"unix_ns":"1e400"}}', '{"clock"'),
+        ('{"clock":{"unix_ns":' + "9" * 5_000 + "}}", '{"clock"'),
+        ('{"clock":' + "[" * 20_000 + "]" * 20_000 + "}", '{"clock"'),
+        ('{"ended":{"code":null}}', '{"ended"'),
+        ('{"ended":{"code":' + "9" * 5_000 + "}}", '{"ended"'),
+    ],
+    ids=lambda each: str(each)[:24],
+)
+def test_an_answer_of_another_type_is_one_line(
+    call: command_line.Call, url: str, tmp_path: Path, line: str, beginning: str
+) -> None:
+    named = hostile_hosts.writing(tmp_path, f"{line}\n", beginning)
     code, _, err = call(url, "--duration", "1s", "--from", named.text)
     assert code == 1 and "wrote what is not understood" in err and "Traceback" not in err

@@ -1,5 +1,6 @@
 """A link finds or sends the engine, serves trials one after the other, and says how it was lost."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ def test_an_engine_is_sent_once_and_serves_trials_one_after_the_other(tmp_path: 
     said: list[bytes] = []
     for _ in range(2):
         with LoadHost(shell(tmp_path), program) as host:
-            assert host.ask("facts") == scripted_engine.FACTS
+            assert json.loads(host.ask("facts")) == scripted_engine.FACTS
             for _ in range(2):
                 with host.link() as link:
                     link.load('"held"')
@@ -49,7 +50,7 @@ def test_what_the_engine_does_not_answer_is_said_in_its_words(tmp_path: Path, pr
     with LoadHost(shell(tmp_path), program) as host:
         with pytest.raises(EngineFailed, match="said: this is no line"):
             host.ask("unknown")
-        assert host.ask("facts") == scripted_engine.FACTS
+        assert json.loads(host.ask("facts")) == scripted_engine.FACTS
 
 
 @pytest.mark.parametrize(

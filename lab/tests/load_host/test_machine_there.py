@@ -1,6 +1,7 @@
 """The machine that a load host states itself to be, as plans see it; its engine answers as told here."""
 
 import ipaddress
+import json
 import socket
 from pathlib import Path
 from typing import Any
@@ -12,25 +13,27 @@ from crumple.load import target
 from crumple.load.load_flags import TargetFlags
 from crumple.load_host import machine_there, where
 from crumple.load_host.load_host import LoadHost
-from crumple.machine import facts, load_machine
+from crumple.machine import load_machine
 
-BOOT_ID = facts.text(facts.SYSCTLS / "kernel/random/boot_id")
 OWN = "127.0.0.1"
 
 
 class Told(LoadHost):
     """A load host whose engine answers so."""
 
-    def __init__(self, answers: dict[str, Any]) -> None:
+    def __init__(self, answers: dict[str, Any], *, is_here: bool) -> None:
         self.where, self.answers = where.read("loader"), answers
+        self.is_this_kernel = is_here
 
-    def ask(self, line: str, within_s: float = 0.0) -> Any:
-        return self.answers[line]
+    def ask(self, line: str, within_s: float = 0.0) -> bytes:
+        return json.dumps(self.answers[line]).encode()
 
 
-def _there(answers: dict[str, Any] | None = None, **stated: Any) -> machine_there.There:
-    told = Told({"facts": {**scripted_engine.FACTS, **stated}, "clock": {"unix_ns": 1}, **(answers or {})})
-    return machine_there.reached(told)
+def _there(
+    answers: dict[str, Any] | None = None, *, is_here: bool = False, **stated: Any
+) -> machine_there.There:
+    stating = {"facts": {**scripted_engine.FACTS, **stated}, "clock": {"unix_ns": 1}}
+    return machine_there.reached(Told({**stating, **(answers or {})}, is_here=is_here))
 
 
 @pytest.fixture
@@ -54,10 +57,10 @@ def test_a_plan_goes_by_its_cores_files_and_ports(own_address: None) -> None:
 
 
 def test_a_load_host_of_the_same_kernel_shares_the_cores_of_the_server() -> None:
-    machine = _there(boot_id=BOOT_ID).machine()
+    machine = _there(is_here=True).machine()
     assert not machine.is_apart and machine.threads_most == 2
     here = str(Path("/proc/self/ns/net").readlink())
-    assert _there(boot_id=BOOT_ID, network_namespace=here).server_host == OWN
+    assert _there(is_here=True, network_namespace=here).server_host == OWN
 
 
 def test_what_states_no_facts_is_named() -> None:

@@ -107,6 +107,7 @@ def elsewhere(program: Path, away_s: float = 0.0) -> Iterator[Engine]:
         f"HOME={program.parent}",
     ]
     with LoadHost(where.read(shlex.join(words)), program) as host:
+        host.is_this_kernel = False  # It stands for another machine.
         yield Engine(program, "0", host)
 
 

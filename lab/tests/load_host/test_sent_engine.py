@@ -1,5 +1,6 @@
 """The engine is put on a load host by any POSIX shell, where there is a place for it, and once."""
 
+import json
 import os
 import shutil
 import time
@@ -41,11 +42,11 @@ def test_each_posix_shell_takes_the_engine_and_sweeps_what_is_left(tmp_path: Pat
     between = """sh -c '"$@"; true' between"""
     named = where.read(f"env PATH={commands} XDG_CACHE_HOME={tmp_path} {between}")
     with LoadHost(named, scripted_engine.written(tmp_path)) as host:
-        assert host.ask("facts") == scripted_engine.FACTS
+        assert json.loads(host.ask("facts")) == scripted_engine.FACTS
         with pytest.raises(LoadHostLost, match="was stopped by somebody"), host.link() as link:
             link.load('"silent"')
             link.listen(lambda _: None, 60)
-        assert host.ask("facts") == scripted_engine.FACTS
+        assert json.loads(host.ask("facts")) == scripted_engine.FACTS
 
 
 @pytest.mark.parametrize("finds", ["find", "busybox", ""])
