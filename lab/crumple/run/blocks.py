@@ -53,19 +53,14 @@ class Begun:
     to_do: tuple[TrialIdentity, ...]
     retry_failed: bool = False
     """Whether to repeat trials that are stored as failed."""
-    only: str | None = None
-    """The id of the one trial that was asked for; None: all are."""
+    asked: frozenset[str] | None = None
+    """The ids of the trials that are asked for; None: all are."""
     mixed: bool = False
     """Whether to continue although programs changed since the first trials. Later trials are then marked."""
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Return the labels of the trials that are asked for; empty means all."""
-        return (self.only,) if self.only else ()
-
     def asks(self, trial: TrialIdentity) -> bool:
         """Return whether the trial is asked for."""
-        return self.only in (None, trial.id)
+        return self.asked is None or trial.id in self.asked
 
 
 @dataclass
@@ -159,7 +154,7 @@ class Blocks:
     def judges(self) -> bool:
         """Return whether the claims decide how many blocks any of the run's experiments gets."""
         scales = map(self.scale_of, self.file.study.experiments)
-        return self.begun.only is None and any(each.least_blocks for each in scales)
+        return self.begun.asked is None and any(each.least_blocks for each in scales)
 
     def _read(self, stored: StoredTrial) -> None:
         """Compute the trial's figures if the claims are judged during the run."""

@@ -13,6 +13,7 @@ from crumple.run.store import TrialIdentity
 from crumple.stats.shuffling import shuffle
 from crumple.study.claim import ScaleName
 from crumple.study.study import Study
+from crumple.verdict.case import experiments_of
 
 TWIN = "~twin"
 
@@ -74,6 +75,23 @@ def first_trials(study: Study, planned: RunPlan) -> list[TrialIdentity]:
     """Return the trials of all blocks that are run whatever the results are."""
     blocks = [block for block in planned.blocks if must(study, planned.scale, block)]
     return [trial for block in blocks for trial in block.trials]
+
+
+def groups(study: Study, planned: RunPlan) -> tuple[tuple[int, ...], ...]:
+    """Return the blocks that one host must measure together: their places in the plan, from 0.
+
+    A claim may divide a trial by one of the same block of another experiment. So blocks of one number belong
+    together if a claim of the scale rests on their experiments. Groups are in the order of their first block.
+    """
+    of = {name: name for name in study.experiments}
+    for claim in study.claims:
+        names = [name for name in experiments_of(claim) if name in of and planned.scale in claim.scales]
+        joined = {of[name] for name in names}
+        of = {name: of[names[0]] if first in joined else first for name, first in of.items()}
+    found: dict[tuple[str, int], list[int]] = {}
+    for place, block in enumerate(planned.blocks):
+        found.setdefault((of[block.experiment], block.number), []).append(place)
+    return tuple(map(tuple, found.values()))
 
 
 def find_trial(planned: RunPlan, trial_id: str) -> TrialIdentity:

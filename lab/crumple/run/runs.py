@@ -19,7 +19,7 @@ from crumple.run import blocks, ready, run_file, run_plan
 from crumple.run.blocks import Begun
 from crumple.run.ready import Brought, Elsewhere
 from crumple.run.run_file import RunFile, ServerNote
-from crumple.run.store import RunStore
+from crumple.run.store import RunStore, TrialIdentity
 from crumple.study.claim import ScaleName
 from crumple.study.study import Experiment, Study
 from crumple.study.which_servers import add_server, restrict, with_twins_that_run
@@ -177,7 +177,18 @@ def narrow(begun: Begun, trial_id: str) -> Begun:
             f"({', '.join(kept)})",
             "choose another trial, or start a new run with --only",
         )
-    return replace(begun, to_do=(one,), only=one.id)
+    return _asking(begun, [one])
+
+
+def given(begun: Begun, places: Collection[int]) -> Begun:
+    """Return the run with only these blocks to do. `places`: of the blocks in the run's plan, from 0."""
+    return _asking(begun, [trial for place in places for trial in begun.file.plan.blocks[place].trials])
+
+
+def _asking(begun: Begun, trials: Sequence[TrialIdentity]) -> Begun:
+    asked = frozenset(each.id for each in trials)
+    to_do = tuple(each for each in begun.to_do if each.id in asked)
+    return replace(begun, to_do=to_do, asked=asked)
 
 
 def _new_folder(runs: Path, study_name: str, scale: ScaleName) -> tuple[datetime, RunStore]:

@@ -294,7 +294,7 @@ class Session:
 
     def _end(self, run: Blocks) -> None:
         """Write to run.json why experiments and claims got no more blocks, and when the run ended."""
-        left_out = _left_out(run, run.file.blocks) if run.begun.only is None else {}
+        left_out = _left_out(run, run.file.blocks) if run.begun.asked is None else {}
         stopped, undecided = {name: self._why(run, name) for name in left_out}, self._undecided(run)
         kept = run.begun.store.ids()
         over = all(block.labels <= kept for block in run.file.blocks if run.file.must(block))
@@ -344,7 +344,7 @@ class Session:
 
 def _is_first(run: Blocks, block: Block) -> bool:
     """Return whether the block must be run, or was begun before."""
-    return run.file.must(block) or run.begun.only is not None or run.has_begun(block)
+    return run.file.must(block) or run.begun.asked is not None or run.has_begun(block)
 
 
 def _in_sum(each_s: Iterable[float | None]) -> float | None:
@@ -363,7 +363,7 @@ def _left_out(run: Blocks, blocks: Iterable[Block]) -> dict[str, Block]:
 
 
 def _first_trials(begun: Begun) -> list[TrialIdentity]:
-    if begun.only is not None:
+    if begun.asked is not None:
         return [*begun.to_do]
     first = set(run_plan.first_trials(begun.file.study, begun.file.plan))
     return [each for each in begun.to_do if each in first]
