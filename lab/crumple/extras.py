@@ -36,6 +36,7 @@ OF_COMMAND = {
     "versus": COMPARISONS,
     "try": STUDIES,
     "run": STUDIES,
+    "join": STUDIES,
     "report": STUDIES,
     "compare": COMPARISONS,
     "verify": STUDIES,

@@ -5,6 +5,7 @@ crumple try: installs what the articles' studies need, then runs each of them at
 
 import contextlib
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -51,8 +52,9 @@ class RunArguments:
     `servers`: names and variants, each string a list with commas. `own`: folders and URLs of the user's
     servers. `only`: the id of one trial. `everything`: all studies of articles. `database`: the URL of the
     user's database; None: a private one. `retry_failed`, `mixed`: only for a resumed run, see `Begun`.
-    `budget`: how long all runs may take, such as "30m"; None: the budget of the scale. `fail_if`: conditions
-    on the verdicts; `junit`: a file for CI platforms.
+    `budget`: how long all runs may take, such as "30m"; None: the budget of the scale. `shard`: which part of
+    the run, such as "2/5"; None: all of it. `fail_if`: conditions on the verdicts; `junit`: a file for CI
+    platforms.
     """
 
     studies: Sequence[str]
@@ -66,6 +68,7 @@ class RunArguments:
     retry_failed: bool = False
     mixed: bool = False
     budget: str | None = None
+    shard: str | None = None
     fail_if: Sequence[str] = ()
     junit: Path | None = None
 
@@ -73,6 +76,21 @@ class RunArguments:
     def server_names(self) -> list[str]:
         """Return `servers`, with the lists split."""
         return [name for listed in self.servers for name in server_toml.split(listed)]
+
+    def part(self) -> tuple[int, int] | None:
+        """Return which part of how many `shard` means; None: the whole run. Raises UsageError."""
+        if self.shard is None:
+            return None
+        found = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", self.shard)
+        if found is None or int(found[1]) > int(found[2]):
+            raise UsageError(f"--shard {self.shard} is no part of a run", "write 2/5 for the second of five")
+        if self.seed is None:
+            raise UsageError(
+                "--shard needs the seed of the whole run", "give all shards the same: --seed 1, for instance"
+            )
+        if self.only:
+            raise UsageError("--only asks for one trial, --shard for many", "leave one of them out")
+        return int(found[1]), int(found[2])
 
     def conditions(self) -> tuple[Condition, ...]:
         """Return what `fail_if` means. Raises UsageError, also for a file that cannot be written."""
@@ -89,6 +107,7 @@ def new(asked: RunArguments, as_json: bool, open_it: bool = False) -> int:
         raise UsageError("--mixed needs a run to resume", "name it with --resume")
     if asked.database:
         database.check(asked.database)
+    asked.part()
     fail_if = asked.conditions()
     here, budget_s = Project.here(), _budget_s(asked)
     scale = _scale(asked.scale) if asked.scale else _fitting(asked, budget_s, here)
@@ -127,6 +146,7 @@ def resume(listed: str, asked: RunArguments, as_json: bool, open_it: bool = Fals
         "--servers": asked.servers,
         "--server": asked.own,
         "--seed": asked.seed is not None,
+        "--shard": asked.shard,
         "--all": asked.everything,
     }
     if stray := [*asked.studies, *(flag for flag, given in flags.items() if given)]:
@@ -141,6 +161,12 @@ def resume(listed: str, asked: RunArguments, as_json: bool, open_it: bool = Fals
     if asked.only:
         resumed = [runs.narrow(each, asked.only) for each in resumed]
     before = [each.to_do for each in resumed]
+    for each in resumed:
+        if elsewhere := runs.left_elsewhere(each):
+            output.say(
+                f"left out of {each.file.id}: {numerals.count(elsewhere, 'trial')} of blocks that another "
+                "host began; resume the run, or its shard, there"
+            )
     code = carry_out(resumed, here.root, budget_s=_budget_s(asked), database=asked.database)
     if code == EXIT_INTERRUPTED:
         return code
@@ -279,6 +305,7 @@ def _begun(
         seed=asked.seed,
         only=asked.server_names,
         own=[guest.place for guest in own],
+        shard=asked.part(),
         waiting=lambda: output.say(alone.WAITING),
     )
     for line in _twins_moved(each.at(scale), begun.file.study):

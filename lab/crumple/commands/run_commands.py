@@ -8,6 +8,18 @@ import typer
 from crumple.commands.table import STUDIES, CommandTable, Json, example, refuse_blank
 
 TABLE = CommandTable(STUDIES)
+FailIf = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="CONDITION",
+        help="Exit with 1 if this condition holds: 'contradicted>0', 'undecided>3'. May be repeated.",
+    ),
+]
+JUnit = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write claims and conditions as JUnit XML, which CI platforms read."),
+]
+OpenIt = Annotated[bool, typer.Option("--open", help="Write the report as HTML and open it in a browser.")]
 
 
 @TABLE.command("try", epilog=example("crumple try --no-open"))
@@ -75,6 +87,15 @@ def run(
             callback=refuse_blank,
         ),
     ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="I/N",
+            help="Run the I-th of N parts of a run, on a host of its own: 2/5. All parts need the same "
+            "--seed; crumple join makes one run of them.",
+            callback=refuse_blank,
+        ),
+    ] = None,
     retry_failed: Annotated[
         bool,
         typer.Option(
@@ -98,23 +119,9 @@ def run(
         str | None,
         typer.Option(metavar="TRIAL", help="Run only the trial with this id.", callback=refuse_blank),
     ] = None,
-    fail_if: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="CONDITION",
-            help="Exit with 1 if this condition holds: 'contradicted>0', 'undecided>3'. May be repeated.",
-        ),
-    ] = None,
-    junit: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write claims and conditions as JUnit XML, which CI platforms read.",
-        ),
-    ] = None,
-    open_it: Annotated[
-        bool, typer.Option("--open", help="Write the report as HTML and open it in a browser.")
-    ] = False,
+    fail_if: FailIf = None,
+    junit: JUnit = None,
+    open_it: OpenIt = False,
     json: Json = False,
 ) -> None:
     """Run studies and judge their claims.
@@ -135,12 +142,37 @@ def run(
         retry_failed=retry_failed,
         mixed=mixed,
         budget=budget,
+        shard=shard,
         fail_if=fail_if or [],
         junit=junit,
     )
     raise typer.Exit(
         run.new(asked, json, open_it) if resume is None else run.resume(resume, asked, json, open_it)
     )
+
+
+@TABLE.command(epilog=example("crumple join shards/*", "crumple join shards/* --fail-if 'contradicted>0'"))
+def join(
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN…",
+            help="The shards of one run: the names or folders of runs with --shard.",
+            callback=refuse_blank,
+        ),
+    ],
+    fail_if: FailIf = None,
+    junit: JUnit = None,
+    open_it: OpenIt = False,
+    json: Json = False,
+) -> None:
+    """Make one stored run of the shards that several hosts ran, and judge its claims.
+
+    Exit code 1: a --fail-if holds; 3: a trial failed.
+    """
+    from crumple.commands import join
+
+    raise typer.Exit(join.shards(names, fail_if or [], junit, json, open_it))
 
 
 @TABLE.command(
@@ -163,9 +195,7 @@ def report(
         str,
         typer.Option("--format", metavar="FORMAT", help="The report's format: text, html, md or json."),
     ] = "text",
-    open_it: Annotated[
-        bool, typer.Option("--open", help="Write the report as HTML and open it in a browser.")
-    ] = False,
+    open_it: OpenIt = False,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report to this file.")] = None,
     site: Annotated[
         Path | None,

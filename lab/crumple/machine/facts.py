@@ -7,6 +7,7 @@ model, quota, governor, turbo, hypervisor or kernel setting.
 """
 
 import contextlib
+import hashlib
 import os
 import platform
 import resource
@@ -24,6 +25,7 @@ from crumple.machine import control_groups, core_list, group_limits
 ASK_S = 5.0
 CPUS = Path("/sys/devices/system/cpu")
 MOUNTS = Path("/proc/self/mountinfo")
+MACHINE_ID = Path("/etc/machine-id")
 SYSCTLS = Path("/proc/sys")
 
 
@@ -42,6 +44,24 @@ def read(facts: dict[str, Callable[[], Any]]) -> dict[str, Any]:
             values[name] = None
             unread.append({"field": name, "why": str(error)})
     return {**values, "unread": unread}
+
+
+def host_id() -> str:
+    """What tells this machine from others: 16 hexadecimal digits, from which no name can be read.
+
+    An image that holds a machine id gives it to all its copies, so the host's name counts besides. Most
+    containers have none. Then it is the boot of the kernel, which all containers of a machine share.
+    """
+    with contextlib.suppress(UnreadError):
+        if own := text(MACHINE_ID):
+            return _hash(f"{own} {platform.node()}")
+    with contextlib.suppress(UnreadError):
+        return _hash(text(SYSCTLS / "kernel/random/boot_id"))
+    return _hash(platform.node())
+
+
+def _hash(told: str) -> str:
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
 def text(path: Path) -> str:

@@ -118,6 +118,8 @@ class Figures:
     """Quantile → how far that of a calm machine may lie from the one in `response_ns`, as factors."""
     canary_factors: dict[float, Factors] = field(default_factory=dict)
     """Quantile → how far that of a calm machine may lie from the one in `canary_ns`, as factors."""
+    host: str = ""
+    """The id of the host that measured it; empty: that is not known, and all are taken for one."""
 
     @property
     def engine_limited(self) -> bool:
@@ -201,6 +203,7 @@ def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
         first_byte_factors=_mean_factors(record, record.histograms.time_to_first_byte, others),
         response_factors=_response_factors(record, response, others),
         canary_factors=canary.factors(others.delayed_share),
+        host=stored.host_id,
     )
 
 

@@ -4,19 +4,19 @@
 """
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from crumple.engine import Engine
 from crumple.errors import NotFound, NotStored, UsageError
-from crumple.machine import alone, capacity, ceiling
+from crumple.machine import alone, capacity, ceiling, facts
 from crumple.record.figures import Figures, figures
-from crumple.run import in_turns, ready, run_file, trial
+from crumple.run import in_turns, ready, run_file, run_plan, trial
 from crumple.run.pace import TrialPace
 from crumple.run.ready import Elsewhere, ReadyServer
-from crumple.run.run_file import RunFile
+from crumple.run.run_file import Host, RunFile
 from crumple.run.run_plan import Block
 from crumple.run.store import Failure, ProgramHashes, RunStore, StoredTrial, TrialIdentity
 from crumple.study.study_load import Scale
@@ -134,6 +134,16 @@ class Blocks:
             self.figures.pop(each, None)
         self._earlier = set()
         self._ready = ready.make_ready(used, self._described, self._running, self._means.watcher)
+        self._note_host()
+
+    def _note_host(self) -> None:
+        """Note this machine in run.json if the run was begun on another one, and is not known to be on it."""
+        here, known = facts.host_id(), self.file.all_hosts
+        if self._ready and self.file.host and here not in {each.id for each in known}:
+            versions = {label: dict(each.versions) for label, each in self._ready.items()}
+            added = Host(id=here, machine=capacity.facts(), versions=versions)
+            self.file = self.file.with_hosts((*known, added))
+            self.note()
 
     def begin(self, block: Block) -> None:
         """Count the block as begun: its trials are now among those that must be run."""
@@ -274,11 +284,29 @@ class Blocks:
 
 
 def trials_left(begun: Begun) -> tuple[TrialIdentity, ...]:
-    """Return the trials that are not stored by now: another crumple may have stored some in the meantime."""
+    """Return the trials that are left to this host.
+
+    They are not stored by now: another crumple may have stored some in the meantime. And no other host has
+    begun their block, or one that a claim compares it with.
+    """
     kept = begun.store.ids()
     if begun.retry_failed:
         kept -= {stored.trial.id for stored in begun.store.trials() if _is_tried_again(stored)}
-    return tuple(each for each in begun.to_do if each.id not in kept)
+    left = tuple(each for each in begun.to_do if each.id not in kept)
+    strange = _of_other_hosts(begun, {each.id for each in left})
+    return tuple(each for each in left if each.id not in strange)
+
+
+def _of_other_hosts(begun: Begun, left: Set[str]) -> set[str]:
+    """Return those of the trials `left` whose group of blocks another host has begun; it stays there."""
+    here, stored, found = facts.host_id(), begun.store.ids(), set[str]()
+    for group in run_plan.groups(begun.file.study, begun.file.plan):
+        labels = {label for place in group for label in begun.file.plan.blocks[place].labels}
+        if labels & left:
+            tried = (begun.store.trial(each).host_id for each in sorted(labels & stored))
+            if next(filter(None, tried), here) != here:
+                found |= labels & left
+    return found
 
 
 def _is_tried_again(stored: StoredTrial) -> bool:

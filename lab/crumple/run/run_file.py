@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError
 
@@ -20,6 +20,7 @@ from crumple.contract_base import Frozen
 from crumple.engine import Engine
 from crumple.errors import NotStored
 from crumple.gate.condition import Outcome
+from crumple.machine import facts
 from crumple.project import PACKAGE
 from crumple.run import run_plan
 from crumple.run.run_plan import Block, RunPlan
@@ -27,6 +28,7 @@ from crumple.run.store import ProgramHashes, RunStore, StoredTrial, TrialIdentit
 from crumple.study.claim import ScaleName
 from crumple.study.study import Study
 from crumple.subject.workload import Workload
+from crumple.verdict import machines
 from crumple.verdict.case import RunFacts
 
 # The parts of the lab that decide how a trial is measured, and whether it is valid.
@@ -45,11 +47,15 @@ def programs(server: str, workloads: Sequence[Workload], load: Engine) -> Progra
         engine=_engine(load.path, stat.st_mtime_ns, stat.st_size),
         lab=lab(),
         kernel=platform.release(),
+        host=facts.host_id(),
     )
 
 
 def changes(stored: Iterable[StoredTrial], trial: TrialIdentity, now: ProgramHashes) -> list[str]:
-    """Return what changed since earlier trials of the run: "engine", "server node-http"."""
+    """Return what changed since earlier trials of the run: "engine", "server node-http".
+
+    Another host may have another kernel.
+    """
     found: dict[str, None] = {}
     for each in stored:
         before = each.programs
@@ -62,7 +68,9 @@ def changes(stored: Iterable[StoredTrial], trial: TrialIdentity, now: ProgramHas
             ),
             "engine": before.engine == now.engine,
             "lab": before.lab == now.lab,
-            f"kernel ({before.kernel}, now {now.kernel})": before.kernel == now.kernel,
+            f"kernel ({before.kernel}, now {now.kernel})": (
+                before.host != now.host or before.kernel == now.kernel
+            ),
         }
         found |= {what: None for what, alike in same.items() if not alike}
     return list(found)
@@ -115,8 +123,32 @@ class ChosenBlock(Frozen):
     why: str
 
 
+class Shard(Frozen):
+    """A part of a run that one host runs on its own."""
+
+    index: int
+    """Which of the parts, from 1."""
+    of: int
+    """How many parts there are."""
+    blocks: tuple[int, ...]
+    """The places of its blocks in the run's plan, from 0."""
+
+    def __str__(self) -> str:
+        """Return it as it is typed: "2/5"."""
+        return f"{self.index}/{self.of}"
+
+
+class Host(Frozen):
+    """A machine that measured blocks of a run."""
+
+    id: str
+    machine: dict[str, Any]
+    versions: dict[str, dict[str, str]]
+    """Server → runtime → version."""
+
+
 class RunFile(Frozen):
-    """One execution of a study on one machine."""
+    """One execution of a study, on one machine or on several."""
 
     version: Literal[1] = 1
     id: str
@@ -129,6 +161,13 @@ class RunFile(Frozen):
     brought: dict[str, str] = Field(default_factory=dict)
     """The user's own servers, label → folder or URL."""
     plan: RunPlan
+    """The whole run, also in a shard of it."""
+    shard: Shard | None = None
+    """The part of the plan that this run has; None: all of it."""
+    host: str = ""
+    """The id of the host on which it was begun; empty: that is not known."""
+    hosts: tuple[Host, ...] = ()
+    """All hosts, if there were several; `machine` and `versions` are then those of all together."""
     machine: dict[str, Any]
     servers: dict[str, ServerNote]
     versions: dict[str, dict[str, str]]
@@ -156,9 +195,20 @@ class RunFile(Frozen):
         """
         models = {name: note.io_model for name, note in self.servers.items()}
         costs = self.machine.get("costs", {})
+        readings = {host.id: host.machine.get("costs", {}) for host in self.hosts}
         kept = {trial.id for block in self.blocks for trial in block.trials}
         unused = {trial.id for trial in self.plan.trials} - kept
-        return RunFacts(models=models, costs=costs, trial_s=trial_s, skipped=skipped, unused=unused)
+        return RunFacts(
+            models=models,
+            costs=costs,
+            cost_hosts={
+                name: tuple(host for host, costs in readings.items() for _ in costs.get(name, ()))
+                for name in costs
+            },
+            trial_s=trial_s,
+            skipped=skipped,
+            unused=unused,
+        )
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -166,6 +216,8 @@ class RunFile(Frozen):
 
         A block that must be run keeps all its servers, also if it was chosen after the time had been short.
         """
+        if self.shard is not None:
+            return tuple(self.plan.blocks[place] for place in self.shard.blocks)
         servers = {(each.experiment, each.block): each.servers for each in self.chosen}
         places = [(block.experiment, block.number) for block in self.plan.blocks]
         return tuple(
@@ -174,8 +226,34 @@ class RunFile(Frozen):
         )
 
     def must(self, block: Block) -> bool:
-        """Return whether the block is run whatever the results of the blocks before it are."""
-        return run_plan.must(self.study, self.scale, block)
+        """Return whether the block is run whatever the results of the blocks before it are.
+
+        All blocks of a shard are, since it does not know the results of the others.
+        """
+        return self.shard is not None or run_plan.must(self.study, self.scale, block)
+
+    @property
+    def all_hosts(self) -> tuple[Host, ...]:
+        """Return the hosts that measured it, the one first on which it was begun."""
+        return self.hosts or (Host(id=self.host, machine=self.machine, versions=self.versions),)
+
+    def with_hosts(self, hosts: Sequence[Host]) -> Self:
+        """Return the run of these hosts, the one first on which it was begun."""
+        if len(hosts) == 1:
+            return self.model_copy(
+                update={"host": hosts[0].id, "machine": hosts[0].machine, "versions": hosts[0].versions}
+            )
+        machine = machines.together([each.machine for each in hosts])
+        if costs := [each.machine["costs"] for each in hosts if "costs" in each.machine]:
+            machine["costs"] = {
+                name: [ns for each in costs for ns in each.get(name, ())] for name in costs[0]
+            }
+        versions = _versions(hosts)
+        return self.model_copy(
+            update={
+                "host": hosts[0].id, "hosts": tuple(hosts), "machine": machine, "versions": versions
+            }
+        )  # fmt: skip
 
 
 def write(store: RunStore, run: RunFile) -> None:
@@ -197,6 +275,23 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def run_id(study: str, scale: str, at: datetime) -> str:
-    """Return study, scale and UTC time: `todo-json-quick-20261121-063012`, whose end sorts by time."""
-    return f"{study}-{scale}-{at.astimezone(UTC):%Y%m%d-%H%M%S}"
+def run_id(study: str, scale: str, at: datetime, shard: Shard | None = None) -> str:
+    """Return study, scale and UTC time: `todo-json-quick-20261121-063012`, whose end sorts by time.
+
+    Shards that begin in the same second on several hosts have different ids: `…-quick-2of5-20261121-063012`.
+    """
+    part = f"{shard.index}of{shard.of}-" if shard else ""
+    return f"{study}-{scale}-{part}{at.astimezone(UTC):%Y%m%d-%H%M%S}"
+
+
+def _versions(hosts: Sequence[Host]) -> dict[str, dict[str, str]]:
+    """Return the versions on all hosts; where they differ, each once."""
+    found: dict[str, dict[str, dict[str, None]]] = {}
+    for host in hosts:
+        for server, runtimes in host.versions.items():
+            for runtime, version in runtimes.items():
+                found.setdefault(server, {}).setdefault(runtime, {})[version] = None
+    return {
+        server: {runtime: " · ".join(seen) for runtime, seen in runtimes.items()}
+        for server, runtimes in found.items()
+    }

@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Collection
 
 from crumple.contract_base import Frozen
+from crumple.drawing import numerals
 from crumple.errors import NotFound, UsageError
 from crumple.run.store import TrialIdentity
 from crumple.stats.shuffling import shuffle
@@ -92,6 +93,21 @@ def groups(study: Study, planned: RunPlan) -> tuple[tuple[int, ...], ...]:
     for place, block in enumerate(planned.blocks):
         found.setdefault((of[block.experiment], block.number), []).append(place)
     return tuple(map(tuple, found.values()))
+
+
+def dealt(study: Study, planned: RunPlan, index: int, of: int) -> tuple[int, ...]:
+    """Return the blocks of one of `of` shards, the first of which has `index` 1: every `of`-th group.
+
+    They are places in the plan, from 0, in its order. Raises UsageError if there are fewer groups than
+    shards.
+    """
+    every = groups(study, planned)
+    if of > len(every):
+        raise UsageError(
+            f"{study.name} at {planned.scale} has blocks for {numerals.count(len(every), 'shard')} at most",
+            f"take --shard 1/{len(every)} and so on, or a larger --scale",
+        )
+    return tuple(sorted(place for group in every[index - 1 :: of] for place in group))
 
 
 def find_trial(planned: RunPlan, trial_id: str) -> TrialIdentity:

@@ -18,7 +18,8 @@ from crumple.record import invariants
 from crumple.run import blocks, ready, run_file, run_plan
 from crumple.run.blocks import Begun
 from crumple.run.ready import Brought, Elsewhere
-from crumple.run.run_file import RunFile, ServerNote
+from crumple.run.run_file import RunFile, ServerNote, Shard
+from crumple.run.run_plan import RunPlan
 from crumple.run.store import RunStore, TrialIdentity
 from crumple.study.claim import ScaleName
 from crumple.study.study import Experiment, Study
@@ -41,9 +42,12 @@ def begin(
     seed: int | None,
     only: Collection[str],
     own: Sequence[str] = (),
+    shard: tuple[int, int] | None = None,
     waiting: Callable[[], None],
 ) -> Begun:
     """Plan a new run and write its run.json. `seed` None: a random one.
+
+    `shard`: which part of how many this run has, from 1; None: it has all blocks.
 
     `only`: names of the servers to run; empty means all. `own`: folders or URLs of the user's servers.
     `waiting` is called if the run has to wait for another crumple. Raises UsageError, StorageFull,
@@ -54,6 +58,7 @@ def begin(
     meant = choose(asked, scale, described, workload.find(root), only=only, guests=guests)
     seed = secrets.randbelow(2**32) if seed is None else seed
     planned = run_plan.plan(meant, scale, seed)
+    part = None if shard is None else _shard(meant, planned, *shard)
     loaded = engine.load(root)
     described |= {each.label: each.what for each in guests if isinstance(each.what, ServerDescription)}
     running = {each.label: each.what for each in guests if isinstance(each.what, Elsewhere)}
@@ -62,7 +67,7 @@ def begin(
     versions = {label: _versions(label, described) for label in used}
     here = capacity.facts() | _costs(meant, loaded, waiting)
     # Create the folder last: a run that cannot begin leaves no folder, and the wait for a turn comes first.
-    began, store = _new_folder(runs, meant.name, scale)
+    began, store = new_folder(runs, meant.name, scale, part)
     file = RunFile(
         id=store.name,
         study=meant,
@@ -71,6 +76,8 @@ def begin(
         only=tuple(sorted(only)) if only else None,
         brought={each.label: each.place for each in guests},
         plan=planned,
+        shard=part,
+        host=facts.host_id(),
         machine=here,
         servers=notes,
         versions=versions,
@@ -79,7 +86,12 @@ def begin(
         began=began.isoformat(timespec="seconds"),
     )
     run_file.write(store, file)
-    return Begun(store, file, planned.trials)
+    begun = Begun(store, file, planned.trials)
+    return given(begun, part.blocks) if part else begun
+
+
+def _shard(meant: Study, planned: RunPlan, index: int, of: int) -> Shard:
+    return Shard(index=index, of=of, blocks=run_plan.dealt(meant, planned, index, of))
 
 
 def _costs(asked: Study, loaded: Engine, waiting: Callable[[], None]) -> dict[str, Any]:
@@ -158,6 +170,7 @@ def resume(store: RunStore, *, retry_failed: bool, mixed: bool = False) -> Begun
     """
     file = run_file.read(store)
     begun = Begun(store, file, file.plan.trials, retry_failed, mixed=mixed)
+    begun = given(begun, file.shard.blocks) if file.shard else begun
     return replace(begun, to_do=blocks.trials_left(begun))
 
 
@@ -167,8 +180,12 @@ def narrow(begun: Begun, trial_id: str) -> Begun:
     Raises NotFound if it is not planned, already stored, or left out of a block that was chosen for others.
     """
     one = run_plan.find_trial(begun.file.plan, trial_id)
+    if not begun.asks(one):
+        raise NotFound(f"{trial_id} falls to another shard", "choose another trial")
     if one not in begun.to_do:
-        raise NotFound(f"{trial_id} is already stored", "choose another trial, or start a new run")
+        is_stored = trial_id in begun.store.ids()
+        why = "is already stored" if is_stored else "belongs to a block that another host began"
+        raise NotFound(f"{trial_id} {why}", "choose another trial, or start a new run")
     if not any(one in block.trials for block in begun.file.blocks):
         chosen_for = {(each.experiment, each.block): each.servers for each in begun.file.chosen}
         kept = chosen_for[one.experiment, one.block]
@@ -185,20 +202,28 @@ def given(begun: Begun, places: Collection[int]) -> Begun:
     return _asking(begun, [trial for place in places for trial in begun.file.plan.blocks[place].trials])
 
 
+def left_elsewhere(begun: Begun) -> int:
+    """Return how many trials are left to other hosts, which began their blocks."""
+    asked = {each.id for block in begun.file.blocks for each in block.trials if begun.asks(each)}
+    return len(asked - begun.store.ids() - {each.id for each in begun.to_do})
+
+
 def _asking(begun: Begun, trials: Sequence[TrialIdentity]) -> Begun:
     asked = frozenset(each.id for each in trials)
     to_do = tuple(each for each in begun.to_do if each.id in asked)
     return replace(begun, to_do=to_do, asked=asked)
 
 
-def _new_folder(runs: Path, study_name: str, scale: ScaleName) -> tuple[datetime, RunStore]:
+def new_folder(
+    runs: Path, study_name: str, scale: ScaleName, shard: Shard | None = None
+) -> tuple[datetime, RunStore]:
     """Create the folder of a new run. Return the time in its name and its store.
 
     The time is the present, or the next second that no folder is named after.
     Raises StorageFull, NotWritable.
     """
     began = datetime.now(UTC)
-    while (made := RunStore.create(runs, run_file.run_id(study_name, scale, began))) is None:
+    while (made := RunStore.create(runs, run_file.run_id(study_name, scale, began, shard))) is None:
         began += timedelta(seconds=1)
     return began, made
 

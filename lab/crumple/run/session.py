@@ -169,6 +169,7 @@ class Session:
         scales = [
             each.scales[begun.file.scale]
             for begun in self._begun
+            if begun.asked is None
             for each in begun.file.study.experiments.values()
         ]
         return any(each.least_blocks not in (None, each.blocks) for each in scales)
@@ -294,7 +295,7 @@ class Session:
 
     def _end(self, run: Blocks) -> None:
         """Write to run.json why experiments and claims got no more blocks, and when the run ended."""
-        left_out = _left_out(run, run.file.blocks) if run.begun.asked is None else {}
+        left_out = _left_out(run, run.file.blocks)
         stopped, undecided = {name: self._why(run, name) for name in left_out}, self._undecided(run)
         kept = run.begun.store.ids()
         over = all(block.labels <= kept for block in run.file.blocks if run.file.must(block))
@@ -322,7 +323,8 @@ class Session:
 
     def _why(self, run: Blocks, experiment: str) -> str:
         """Return why the experiment got no more blocks."""
-        if any(run.file.must(block) and run.left_in(block) for block in run.file.blocks):
+        is_given = run.begun.asked is not None
+        if any(run.left_in(block) for block in run.file.blocks if is_given or run.file.must(block)):
             return TIME_OVER
         concerned = [each for each in self._standing.get(run.file.id, []) if experiment in each.experiments]
         if not concerned:

@@ -71,7 +71,7 @@ class DatabaseFacts(Frozen):
 
 
 class ProgramHashes(Frozen):
-    """A hash of each program of a trial, and the kernel's release."""
+    """A hash of each program of a trial, the kernel's release, and the host."""
 
     server: str
     """Empty if it ran already."""
@@ -79,6 +79,8 @@ class ProgramHashes(Frozen):
     engine: str
     lab: str
     kernel: str
+    host: str = ""
+    """What tells the machine from others; empty: that is not known."""
 
 
 class StoredTrial(Frozen):
@@ -109,6 +111,11 @@ class StoredTrial(Frozen):
     def skipped(self) -> bool:
         """Return whether it could not be tried here because a runtime, cores or the database are missing."""
         return self.failure is not None and self.failure.step == "setup"
+
+    @property
+    def host_id(self) -> str:
+        """Return the host that tried it; empty: it could not be tried, or the host is not known."""
+        return self.programs.host if self.programs else ""
 
     @property
     def valid(self) -> bool:
@@ -192,6 +199,19 @@ class RunStore:
             _write_whole(path, trial.model_dump_json(by_alias=True))
         return path
 
+    def copy(self, other: "RunStore", trial_id: str) -> None:
+        """Store a trial of another run as it is. Raises NotStored, StorageFull, NotWritable."""
+        try:
+            written = other.path_of(trial_id).read_text(encoding="utf-8")
+        except OSError as error:
+            raise NotStored(
+                f"cannot read {trial_id} of {other.name}: {error.strerror}", "try again"
+            ) from None
+        path = self.path_of(trial_id)
+        with _storage(self.folder):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write_whole(path, written)
+
     def set_aside(self, trial_id: str) -> Path:
         """Move a stored trial to the folder set-aside, which no report reads, so that it can be tried again.
 
@@ -210,6 +230,10 @@ class RunStore:
         Raises NotStored if one cannot be read.
         """
         return [*alike.share(_read_trial(path) for path in sorted(self._trials.glob("*.json")))]
+
+    def trial(self, trial_id: str) -> StoredTrial:
+        """Read one stored trial. Raises NotStored."""
+        return _read_trial(self.path_of(trial_id))
 
     def ids(self) -> set[str]:
         """Return the ids of the stored trials, without reading the trials."""

@@ -31,6 +31,8 @@ class RunFacts:
     """Server → the I/O model it declares."""
     costs: Mapping[str, Sequence[float]] = field(default_factory=dict)
     """Name → readings in ns."""
+    cost_hosts: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Name → the host of each reading; empty: one host."""
     trial_s: Mapping[tuple[str, str], float] = field(default_factory=dict)
     """Experiment and server → the seconds that a trial takes."""
     skipped: Collection[str] = ()

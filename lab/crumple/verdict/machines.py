@@ -1,6 +1,6 @@
 """Whether two results are of one machine, and their loads of one load host, by their facts. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from crumple.drawing import numerals
@@ -8,6 +8,8 @@ from crumple.drawing import numerals
 # Facts of the CPU, and all facts, that change times. If one of them differs, the machine is another.
 OF_THE_CPU = ("cpu_model", "architecture", "governor", "turbo")
 LASTING = (*OF_THE_CPU, "cores", "usable_cores", "cpu_quota_cores", "kernel", "memory_bytes")
+# The fact that names the kinds of hosts, if a run was measured on several that differ in what changes times.
+HOSTS = "hosts"
 # The fact of a machine that names the one that its load came from; without it the load came from itself.
 LOAD_HOST = "load_host"
 # Facts of that machine that change times, as results have them, and how far away it is. One name may be of
@@ -27,8 +29,31 @@ def machine_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> 
         for fact in (*LASTING, *FROM_THERE[1:])
         if fact in before and fact in after and before[fact] != after[fact]
     }
+    if before.get(HOSTS) != after.get(HOSTS):
+        was, now = ("; ".join(machine.get(HOSTS, ())) or "of one kind" for machine in (before, after))
+        found[HOSTS] = f"hosts were {was}, are {now}"
     was, now = (machine.get(LOAD_HOST) or "the server's machine" for machine in (before, after))
     return found if was == now else found | {LOAD_HOST: f"the load came from {was}, comes from {now}"}
+
+
+def apart(first: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """Return the facts that change times in which a host differs from the first one: "kernel 6.8.0"."""
+    differing = (fact for fact in LASTING if first.get(fact) != other.get(fact))
+    return [f"{fact.replace('_', ' ')} {other.get(fact)}" for fact in differing]
+
+
+def together(hosts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the facts of one of several hosts, of the kind that most are, with the kinds if they differ.
+
+    In whichever order the hosts come, the facts that change times are the same.
+    """
+    differing = [fact for fact in LASTING if len({repr(each.get(fact)) for each in hosts}) > 1]
+    kinds: dict[str, list[Mapping[str, Any]]] = {}
+    for each in hosts:
+        kind = ", ".join(f"{fact.replace('_', ' ')} {each.get(fact)}" for fact in differing)
+        kinds.setdefault(kind, []).append(each)
+    (one, *_) = kinds[min(kinds, key=lambda kind: (-len(kinds[kind]), kind))]
+    return {**one, HOSTS: sorted(kinds)} if differing else {**one}
 
 
 def with_load_host(machine: Mapping[str, Any], host: Mapping[str, Any] | None) -> dict[str, Any]:

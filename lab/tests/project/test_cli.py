@@ -23,7 +23,18 @@ from crumple.subject import server_check
 from crumple.subject.server_check import CheckFinding
 
 ROOT = Path(__file__).parents[3]
-COMMANDS = ("try", "setup", "servers", "workloads", "studies", "verify", "new-server", "run", "report")
+COMMANDS = (
+    "try",
+    "setup",
+    "servers",
+    "workloads",
+    "studies",
+    "verify",
+    "new-server",
+    "run",
+    "join",
+    "report",
+)
 
 STUDY_TOML = """
 title = "Hello"

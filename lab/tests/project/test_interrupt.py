@@ -15,8 +15,8 @@ from crumple.interrupt import SIGNALS, ending_early, held_back, interruptible
 COMMANDS = {
     "try": "run", "setup": "setup", "costs": "lists", "servers": "lists", "workloads": "lists",
     "studies": "lists", "verify": "verify", "new-server a": "setup", "run": "run", "report": "report",
-    "compare a b": "compare", "load http://127.0.0.1:1": "load", "find http://127.0.0.1:1": "find",
-    "fleet check": "fleet",
+    "join a": "join", "compare a b": "compare", "load http://127.0.0.1:1": "load",
+    "find http://127.0.0.1:1": "find", "fleet check": "fleet",
 }  # fmt: skip
 # Sends SIGINT just before a module is imported.
 HITS = """

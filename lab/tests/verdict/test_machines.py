@@ -34,3 +34,15 @@ def test_a_load_host_that_is_several_times_as_far_away_is_cautioned_about() -> N
     assert [*machines.other_way(far(round_trip_ns=8.5e5), far())] != []
     assert [*machines.other_way(far(), far(where="other", round_trip_ns=8.5e5))] == []
     assert [*machines.other_way(MACHINE, far())] == []
+
+
+def test_hosts_of_one_kind_are_as_one_machine_and_others_are_named() -> None:
+    alike = machines.together([MACHINE, {**MACHINE, "distribution": "another"}])
+    assert alike == MACHINE and machines.machine_differences(MACHINE, alike) == {}
+    other = {**MACHINE, "kernel": "6.8"}
+    mixed = machines.together([MACHINE, other])
+    assert mixed["hosts"] == ["kernel 6.1", "kernel 6.8"] and machines.apart(MACHINE, other) == ["kernel 6.8"]
+    (said,) = machines.machine_differences(MACHINE, mixed).values()
+    assert said == "hosts were of one kind, are kernel 6.1; kernel 6.8"
+    assert machines.machine_differences(mixed, machines.together([other, MACHINE])) == {}
+    assert machines.together([MACHINE, other, other])["kernel"] == "6.8"

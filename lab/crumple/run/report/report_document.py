@@ -16,7 +16,8 @@ from crumple.record.disturbance import Disturbance
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS
 from crumple.record.undisturbed import SURE
-from crumple.run.report import left_sentences, run_sentences, study_answer, why, why_sentences
+from crumple.run.report import host_rows, left_sentences, run_sentences, study_answer, why, why_sentences
+from crumple.run.report.host_rows import HostSeen
 from crumple.run.report.server_names import circumstances
 from crumple.run.report.view import ExperimentView, RunView, ServerView, StartView
 from crumple.run.report.why import ServerWhy
@@ -202,6 +203,24 @@ class TrialData(Lenient):
     command: str
 
 
+class HostData(Lenient):
+    """One of several hosts."""
+
+    id: str
+    """The host of a trial, as its programs have it."""
+    blocks: int
+    machine: dict[str, Any]
+    """Facts of the machine; null: could not be read."""
+    versions: dict[str, dict[str, str]]
+    """Server → runtime → version."""
+    apart: tuple[str, ...]
+    """The facts and versions in which it differs from the first host."""
+    speed: IntervalData | None
+    """How fast its cores are beside those of the first host; null: that is not known."""
+    alike: bool | None
+    """Whether it is like the first host; null: that is not decided."""
+
+
 class ReportDocument(Lenient):
     """The report of a run of a study."""
 
@@ -220,6 +239,10 @@ class ReportDocument(Lenient):
     seed: int
     only: tuple[str, ...] | None
     """The servers to which it was restricted."""
+    shard: str | None = None
+    """The part of a run that this is, "2/5"; null: the whole run."""
+    hosts: tuple[HostData, ...] = ()
+    """The hosts on which it was measured, if there were several."""
     began: str
     """ISO 8601, UTC."""
     ended: str | None
@@ -268,6 +291,8 @@ def document(view: RunView) -> ReportDocument:
         scale=run.scale,
         seed=run.seed,
         only=run.only,
+        shard=str(run.shard) if run.shard else None,
+        hosts=tuple(map(_host, host_rows.seen(view))),
         began=run.began,
         ended=run.ended,
         stopped=run.stopped,
@@ -283,6 +308,18 @@ def document(view: RunView) -> ReportDocument:
         servers=run.servers,
         lab_version=run.lab_version,
         engine_version=run.engine_version,
+    )
+
+
+def _host(seen: HostSeen) -> HostData:
+    return HostData(
+        id=seen.host.id,
+        blocks=seen.blocks,
+        machine=seen.host.machine,
+        versions=seen.host.versions,
+        apart=seen.apart,
+        speed=IntervalData.of(seen.speed),
+        alike=seen.alike,
     )
 
 

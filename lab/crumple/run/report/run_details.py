@@ -20,7 +20,7 @@ from crumple.drawing.report_parts import (
     join,
     on_page,
 )
-from crumple.run.report import run_sentences, run_tables
+from crumple.run.report import host_rows, run_sentences, run_tables
 from crumple.run.report.run_tables import TrialRow
 from crumple.run.report.view import RunView, StartView
 
@@ -42,6 +42,8 @@ def details(view: RunView) -> Iterator[Part]:
     if prose.differs:
         yield Fold("What differs here", [Prose(prose.differs)])
     yield Fold("How to read the figures", [*_reading(view)])
+    if view.run.hosts:
+        yield Fold("Hosts", [*host_rows.table(view)])
     yield Fold("Machine", [_machine(view)])
     yield Fold("Servers", [*_servers(view)])
     yield _trials(view)

@@ -24,6 +24,7 @@ from crumple.run.report import (
     claim_lines,
     claims_table,
     experiment_section,
+    host_rows,
     left_sentences,
     not_judged,
     run_details,
@@ -126,6 +127,8 @@ def _validity(view: RunView) -> Iterator[Part]:
     yield from _first(_remarks(unsound), UNSOUND_SHOWN)
     yield from (Paragraph(phrase(f"  {line}", "dim")) for line in _cut(_remarks(view.warned), WARNED_SHOWN))
     if said := run_sentences.twins(view):
+        yield Paragraph(phrase(said, "dim"))
+    if said := host_rows.sentence(view):
         yield Paragraph(phrase(said, "dim"))
     yield Paragraph(f"In full, with charts: crumple report {view.run.id} --open")
 

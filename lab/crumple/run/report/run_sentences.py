@@ -381,6 +381,10 @@ def circumstances(view: RunView) -> list[str]:
     """Return the run's scale, seed, beginning and duration, a few words each."""
     run = view.run
     said = [f"scale {run.scale}", f"seed {run.seed}"]
+    if run.shard is not None:
+        said.append(f"shard {run.shard}")
+    if run.hosts:
+        said.append(f"{len(run.hosts)} hosts")
     began = instant(run.began)
     said.append(f"{began:%Y-%m-%d %H:%M} UTC" if began else run.began)
     ended = instant(run.ended)
