@@ -44,7 +44,7 @@ class Trials:
         """A trial of each server in each block, and of three more and a twin. `of`: value → figures."""
         whole = {**truths, "x": 1.0, "y": 1.0, "z": 1.0, "z~twin": 1.0}
         return [
-            _figures(name.removesuffix("~twin"), block, twin=name.endswith("~twin"), **of(truth * luck))
+            figures(name.removesuffix("~twin"), block, twin=name.endswith("~twin"), **of(truth * luck))
             for (name, truth), row in zip(whole.items(), self.luck(*whole), strict=True)
             for block, luck in enumerate(row, 1)
         ]
@@ -71,7 +71,7 @@ class Trials:
             luck = np.exp(self.spread * self.shape(self.random, self.blocks) - self.spread**2 / 2)
             for block, times in enumerate(luck, 1):
                 share = self.random.binomial(requests, min(1.0, truth * times)) / requests
-                found.append(_figures(name, block, failed_share=share, ended=requests))
+                found.append(figures(name, block, failed_share=share, ended=requests))
         return found
 
     def ramps(self, of: Callable[[Floats], Floats], **along: Callable[[Floats], Floats]) -> list[Figures]:
@@ -84,7 +84,7 @@ class Trials:
                 _point(users, ns[at], **{name: float(values[at]) for name, values in held.items()})
                 for at, users in enumerate(USERS)
             )
-            found.append(_figures("a", block, curve=curve))
+            found.append(figures("a", block, curve=curve))
         return found
 
     def growing(self, slope: float) -> list[Figures]:
@@ -210,7 +210,7 @@ def _point(users: float, ns: float, **held: float) -> Point:
     return Point(**(known | held))
 
 
-def _figures(server: str, block: int, **changes: Any) -> Figures:
+def figures(server: str, block: int, **changes: Any) -> Figures:
     known: dict[str, Any] = {
         "trial_id": f"e/b{block:02}/{server}", "experiment": "e", "block": block, "server": server,
         "twin": False, "valid": True, "problems": (), "throughput_per_s": 1_000.0, "failed_share": 0.0,

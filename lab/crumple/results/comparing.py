@@ -126,7 +126,7 @@ def _of_runs(
 ) -> ResultComparison:
     was, now = ([_run(each) for each in some] for some in (before, after))
     one_each = len(was) == len(now) == 1
-    one, other = (was[0], now[0]) if one_each else (sides.together(was), sides.together(now))
+    one, other = sides.in_one_unit(was[0], now[0]) if one_each else (sides.together(was), sides.together(now))
     return ResultComparison(RUN, _compare_sides(one, other, metrics, any_machine), _both(one, other))
 
 

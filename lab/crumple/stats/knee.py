@@ -89,16 +89,16 @@ def knee(load: Sequence[float], values: Sequence[float], confidence: float = CON
     return Knee(at, min(low, between[0]), max(high, between[1]), between, chosen.level, confidence)
 
 
-def over_starts(knees: Sequence[Knee], confidence: float = CONFIDENCE) -> Interval:
+def over_starts(knees: Sequence[Knee], hosts: Sequence[str] = (), confidence: float = CONFIDENCE) -> Interval:
     """Return the geometric mean of the knees of all starts; a single knee keeps its own interval.
 
-    The interval is no narrower than the gaps between the points of the load, which all starts share. Raises
-    ValueError if `knees` is empty.
+    The interval is no narrower than the gaps between the points of the load, which all starts share.
+    `hosts`: the host of each; none: all are of one. Raises ValueError if `knees` is empty.
     """
     # Imported here, as several starts are not known of a single load, which does without numpy.
-    from crumple.stats import estimate
+    from crumple.stats import of_hosts
 
-    mean = estimate.geometric_mean([each.at for each in knees], confidence)
+    mean = of_hosts.geometric_mean([each.at for each in knees], hosts, confidence)
     if len(knees) == 1:
         return replace(mean, low=knees[0].low, high=knees[0].high)
     low, high = (

@@ -68,7 +68,9 @@ def _worst(
     for earlier, later in pairs:
         logs = [stretches[later] - stretches[earlier] for stretches in starts]
         factors = [undisturbed.ratio(each, each) for each in alone.factors]
-        seen = LookQuestion(opinions.plain(logs, logarithmic=True, factors=factors), case.look, shared)
+        hosts = opinions.if_apart(logs, alone.hosts)
+        estimate = opinions.plain(logs, logarithmic=True, factors=factors, hosts=hosts)
+        seen = LookQuestion(estimate, case.look, shared)
         if claim.may_fall:
             worded = f"{number(span.high)} times, what counts as flat"
             judged.append((seen, opinions.judge_bound(seen, span.high, worded, above=False)))
@@ -108,7 +110,9 @@ def _with_knees(opinion: Opinion, claim: FlatnessClaim, case: ClaimCase, alone: 
         return replace(against, bounds=opinion.bounds)
     shared = Family(no=len(claim.servers))
     factors = [undisturbed.either(trial.slowdown) for trial in alone.figures]
-    seen = LookQuestion(opinions.plain(known, logarithmic=True, factors=factors), case.look, shared)
+    hosts = opinions.if_apart(known, alone.hosts)
+    estimate = opinions.plain(known, logarithmic=True, factors=factors, hosts=hosts)
+    seen = LookQuestion(estimate, case.look, shared)
     most = 1 + claim.tolerance
     of_rounds = opinions.judge_bound(seen, most, f"{number(most)} times, as long as it was", above=False)
     if of_rounds.answer is VerdictWord.SUPPORTED:
@@ -182,8 +186,8 @@ def knee(claim: KneeClaim, case: ClaimCase) -> Iterator[Judged]:
             continue
         knees = tuple(trial.knee for trial in alone.figures if trial.knee)
         logs = [math.log(each.at) for each in knees]
-        estimate = opinions.plain(logs, logarithmic=True, factors=alone.factors)
-        seen = _SeenKnees(estimate, case.look, shared, knees=knees)
+        estimate = opinions.plain(logs, logarithmic=True, factors=alone.factors, hosts=alone.hosts)
+        seen = _SeenKnees(estimate, case.look, shared, knees=knees, hosts=alone.hosts)
         yield effect_of_server(
             case, evidence, server, alone, seen.printed, opinions.judge_span(seen, span, worded), bound
         )
@@ -213,7 +217,9 @@ def growth(claim: GrowthClaim, case: ClaimCase) -> Iterator[Judged]:
             if alone.untestable:
                 yield untestable(evidence.phrase, server, alone.untestable, bound, alone)
                 continue
-            estimate = opinions.plain(alone.values, logarithmic=False, factors=alone.factors)
+            estimate = opinions.plain(
+                alone.values, logarithmic=False, factors=alone.factors, hosts=alone.hosts
+            )
             seen = LookQuestion(estimate, case.look, shared)
             opinion = opinions.judge_bound(seen, threshold, worded, above=grows)
             yield effect_of_server(case, evidence, server, alone, seen.printed, opinion, bound)
@@ -224,9 +230,10 @@ class _SeenKnees(LookQuestion):
     """The knees of several starts; the interval is no narrower than the gap between points of the load."""
 
     knees: tuple[Knee, ...] = ()
+    hosts: tuple[str, ...] = ()
 
     def _known(self, interval: Interval) -> Interval:
-        known = over_starts(self.knees, interval.confidence)
+        known = over_starts(self.knees, self.hosts, interval.confidence)
         low, high = (
             end * math.exp(off) for end, off in zip((known.low, known.high), self.estimate.off, strict=True)
         )

@@ -60,6 +60,10 @@ class ServerPair(Selected):
     to_values: tuple[float, ...] = ()
     factors: tuple[Factors, ...] = ()
     """How far the ratio of a calm machine may lie."""
+    blocks: tuple[int, ...] = ()
+    """The number of each block."""
+    hosts: tuple[str, ...] = ()
+    """The host of each block, which measured both: blocks that are compared are of one host."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,11 @@ class OneServer(Selected):
     factors: tuple[Factors, ...] = ()
     """How far that of a calm machine may lie."""
     figures: tuple[Figures, ...] = ()
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The host of each value."""
+        return tuple(trial.host for trial in self.figures)
 
 
 @dataclass(frozen=True)
@@ -140,6 +149,8 @@ class Evidence:
                 undisturbed.ratio(self._factors(ours[block]), self._factors(theirs[block]))
                 for block in common
             ),
+            blocks=tuple(common),
+            hosts=tuple(ours[block].host for block in common),
         )
 
     def alone(self, name: str, *, above_0: bool = False) -> OneServer:

@@ -146,7 +146,8 @@ def share(claim: ShareClaim, case: ClaimCase) -> Iterator[Judged]:
         if alone.untestable:
             yield untestable(evidence.phrase, server, alone.untestable, bound, alone)
             continue
-        estimate = opinions.plain(alone.values, logarithmic=False, factors=alone.factors)
+        hosts = opinions.if_apart(alone.values, alone.hosts) if claim.against else alone.hosts
+        estimate = opinions.plain(alone.values, logarithmic=False, factors=alone.factors, hosts=hosts)
         seen: LookQuestion = LookQuestion(estimate, case.look, shared, opinions.SIDES[alone.limit])
         if claim.metric in COUNTED and claim.against is None:
             seen = _CountedShare(
@@ -231,7 +232,10 @@ def figure(claim: FigureClaim, case: ClaimCase) -> Iterator[Judged]:
             yield untestable(evidence.phrase, server, alone.untestable, published, alone)
             continue
         seen = LookQuestion(
-            opinions.value(alone.values, alone.factors), case.look, shared, opinions.SIDES[alone.limit]
+            opinions.value(alone.values, alone.factors, alone.hosts),
+            case.look,
+            shared,
+            opinions.SIDES[alone.limit],
         )
         opinion = opinions.judge_span(seen, span, worded)
         yield effect_of_server(case, evidence, server, alone, seen.printed, opinion, published)
@@ -242,7 +246,8 @@ def _cost(claim: FigureClaim, case: ClaimCase, span: Extent, published: str) -> 
     what, readings = f"cost of a {claim.cost.replace('_', ' ')}", case.facts.costs.get(claim.cost, ())
     if len(readings) < READINGS_MIN:
         return untestable(what, "this machine", "it was not measured with this run", published, OneServer())
-    seen = LookQuestion(opinions.plain([math.log(each) for each in readings], logarithmic=True), case.look)
+    hosts = case.facts.cost_hosts.get(claim.cost, ())
+    seen = LookQuestion(opinions.value(readings, hosts=hosts), case.look)
     opinion = opinions.judge_span(seen, span, _counts_as(span, "ns"))
     effect = Effect(
         label=claim.cost.replace("_", " "), of="this machine", answer=opinion.answer,
@@ -280,7 +285,10 @@ def stall(claim: StallClaim, case: ClaimCase) -> Iterator[Judged]:
             yield untestable(evidence.phrase, server, why, side, alone)
             continue
         logs = [math.log(value / limit) for value, limit in zip(alone.values, limits, strict=True)]
-        seen = LookQuestion(opinions.plain(logs, logarithmic=True, factors=alone.factors), case.look, shared)
+        # A limit that follows the host's speed cancels what the host does to the time.
+        hosts = alone.hosts if bound else opinions.if_apart(logs, alone.hosts)
+        estimate = opinions.plain(logs, logarithmic=True, factors=alone.factors, hosts=hosts)
+        seen = LookQuestion(estimate, case.look, shared)
         typical = math.exp(sum(map(math.log, limits)) / len(limits))
         worded = asked if bound else f"{asked} ({amount(typical, 'ns')})"
         opinion = opinions.judge_bound(seen, 1.0, worded, above=claim.stalls)

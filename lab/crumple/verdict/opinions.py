@@ -10,10 +10,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from statistics import fmean
 
 from crumple.record import undisturbed
 from crumple.record.undisturbed import Factors
-from crumple.stats import estimate, moderated, shares
+from crumple.stats import estimate, moderated, of_hosts, shares
 from crumple.stats.decision import SLACK, Answer, Extent, differs, exceeds
 from crumple.stats.estimate import BLOCKS_MOST, Estimate, Prior
 from crumple.stats.interval import SEVERAL, Interval
@@ -66,33 +67,75 @@ def ratio(evidence: Evidence, of: str, to: str, paired: ServerPair) -> Estimate:
     """Return the estimate of the ratio of two servers, from the logarithms of their ratios within blocks.
 
     Pairing costs half of the degrees of freedom, and removes what a block's trials have in common, which is
-    the largest part of the noise on a small machine. The degrees of freedom borrowed from other servers make
-    up for the cost.
+    the largest part of the noise on a small machine, and what a host does to both. The degrees of freedom
+    borrowed from other servers make up for the cost.
     """
     logs = [math.log(a / b) for a, b in zip(paired.of_values, paired.to_values, strict=True)]
     one, other = (evidence.place(name).experiment for name in (of, to))
-    known = {place: moderated.prior([*evidence.rows(place).values()]) for place in {one, other}}
-    found = estimate.of_values(logs, moderated.of_two(known[one], known[other]))
+    several = len({*paired.hosts}) > 1
+    rows = _complete(evidence, one, paired) if several and one == other else []
+    if of_hosts.differ(rows if len(rows) > 1 else [logs], paired.hosts):
+        known = moderated.prior([dict(enumerate(of_hosts.means(row, paired.hosts))) for row in rows])
+        found = of_hosts.of_values(logs, paired.hosts, moderated.of_two(known, known))
+        return replace(found, off=_off(logs, paired.factors, paired.hosts, logarithmic=True))
+    priors = {place: moderated.prior([*evidence.rows(place).values()]) for place in {one, other}}
+    found = estimate.of_values(logs, moderated.of_two(priors[one], priors[other]))
     return replace(found, off=undisturbed.logarithms(paired.factors))
 
 
-def value(values: Sequence[float], factors: Sequence[Factors] = ()) -> Estimate:
+def _complete(evidence: Evidence, experiment: str, paired: ServerPair) -> list[list[float]]:
+    """Return the logarithms of each server, and twin, that has all blocks of a pair, in their order."""
+    rows = evidence.rows(experiment).values()
+    return [[row[block] for block in paired.blocks] for row in rows if row.keys() >= {*paired.blocks}]
+
+
+def if_apart(ratios: Sequence[float], hosts: Sequence[str]) -> Sequence[str]:
+    """Return the hosts of ratios that differ between hosts beyond chance; else none, as if all were one.
+
+    `ratios`: of two figures of one host each, as logarithms or not.
+    """
+    return hosts if of_hosts.differ([ratios], hosts) else ()
+
+
+def value(values: Sequence[float], factors: Sequence[Factors] = (), hosts: Sequence[str] = ()) -> Estimate:
     """Return the estimate of the geometric mean of one server's values, from these values alone.
 
     The values scatter by block too, and a block affects all servers alike. So the scatter of other servers is
     no further evidence.
     """
-    return plain([math.log(each) for each in values], logarithmic=True, factors=factors)
+    return plain([math.log(each) for each in values], logarithmic=True, factors=factors, hosts=hosts)
 
 
-def plain(values: Sequence[float], *, logarithmic: bool, factors: Sequence[Factors] = ()) -> Estimate:
+def plain(
+    values: Sequence[float],
+    *,
+    logarithmic: bool,
+    factors: Sequence[Factors] = (),
+    hosts: Sequence[str] = (),
+) -> Estimate:
     """Return the estimate of the mean of `values` from these alone; `logarithmic`: they are logarithms.
 
-    `factors`: how far those of a calm machine may lie from them, without the logarithm.
+    `factors`: how far those of a calm machine may lie from them, without the logarithm. `hosts`: the host of
+    each value; none: all are of one.
     """
-    found = estimate.of_values(values, logarithmic=logarithmic, follow_skew=True)
-    off = undisturbed.logarithms(factors) if logarithmic else undisturbed.plain(values, factors)
-    return replace(found, off=off)
+    if len({*hosts}) < 2:
+        hosts, found = (), estimate.of_values(values, logarithmic=logarithmic, follow_skew=True)
+    else:
+        found = of_hosts.of_values(values, hosts, logarithmic=logarithmic, follow_skew=True)
+    return replace(found, off=_off(values, factors, hosts, logarithmic=logarithmic))
+
+
+def _off(
+    values: Sequence[float], factors: Sequence[Factors], hosts: Sequence[str], *, logarithmic: bool
+) -> tuple[float, float]:
+    """Return how far below, and above, the mean that of a calm machine may lie; each host counts once."""
+    if not factors:
+        return 0.0, 0.0
+    ends = [
+        undisturbed.logarithms(taken) if logarithmic else undisturbed.plain(own, taken)
+        for own, taken in zip(of_hosts.parts(values, hosts), of_hosts.parts(factors, hosts), strict=True)
+    ]
+    return fmean(below for below, _ in ends), fmean(above for _, above in ends)
 
 
 def noise(evidence: Evidence, name: str, confidence: float) -> Noise:

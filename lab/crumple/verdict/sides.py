@@ -5,7 +5,7 @@ A run is read from its report's JSON, so that it may be a stored file.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import mean
 from typing import Any, Literal, TypeVar
 
@@ -23,7 +23,7 @@ from crumple.verdict.verdict_sentences import IN_SIZE_ONLY
 Place = tuple[str, str]
 # (experiment, server, twin).
 Key = tuple[str, str, bool]
-Unit = Literal["start", "load", "run"]
+Unit = Literal["start", "host", "load", "run"]
 # Quantile (0..1) → time in ns.
 Quantiles = Mapping[float, float]
 Grouped = TypeVar("Grouped")
@@ -53,7 +53,7 @@ class Side:
     Such a start counts as a lower bound of the speed.
     """
     unit: Unit = "start"
-    """What has one value: a start of one run, or a whole load or run of several."""
+    """What has one value: a start of one run, a host of one run on several, or a load or run of several."""
     quantiles: Mapping[Place, tuple[Quantiles, ...]] = field(default_factory=dict)
     """The quantiles of response times of each unit that counts, in ns."""
     factors: Mapping[Key, Mapping[str, tuple[Factors, ...]]] = field(default_factory=dict)
@@ -75,6 +75,11 @@ class Side:
         return self.certain.get(place, self.failed.get(place, ()))
 
 
+class _Programs(BaseModel):
+    # A stored report may be older than this field.
+    host: str = ""
+
+
 class _Trial(BaseModel):
     experiment: str
     server: str
@@ -86,12 +91,18 @@ class _Trial(BaseModel):
     factors: dict[str, tuple[float, float | None]] | None
     disturbed: tuple[str, ...]
     disturbance: Disturbance | None
+    programs: _Programs | None = None
     response_ns: dict[float, float] | None = None
 
     @property
     def place(self) -> Place:
         """Where it was measured."""
         return self.experiment, self.server
+
+    @property
+    def host(self) -> str:
+        """The host that measured it; empty: it could not be tried, or the host is not known."""
+        return self.programs.host if self.programs else ""
 
     def speaks(self, metric: str) -> bool:
         """Whether the trial's value of `metric` counts."""
@@ -124,7 +135,10 @@ class _Report(BaseModel):
 
 
 def side(document: object, name: str) -> Side:
-    """Return a report's JSON as a run to compare. `name`: for messages. Raises NotStored for other JSON."""
+    """Return a report's JSON as a run to compare. `name`: for messages. Raises NotStored for other JSON.
+
+    A run on several hosts has one value for each host, as the starts of one host have in common what it does.
+    """
     try:
         read = _Report.model_validate(document)
     except ValidationError as error:
@@ -132,8 +146,18 @@ def side(document: object, name: str) -> Side:
             f"{name} is not the report of a study ({parsing.first_fault(error, document)})",
             "write it with: crumple report RUN --format json --out BASELINE.json",
         ) from None
-    values, factors = _values(read.trials)
-    limited = (each for each in read.trials if each.engine_limited and not each.twin)
+    hosts = [*dict.fromkeys(each.host for each in read.trials if each.host)]
+    if len(hosts) < 2:
+        return _of_starts(read, read.trials)
+    # A trial that could not be tried has no host, and no figure either.
+    of = {host: [each for each in read.trials if (each.host or hosts[0]) == host] for host in hosts}
+    return replace(together([_of_starts(read, own) for own in of.values()]), run=read.run, unit="host")
+
+
+def _of_starts(read: _Report, trials: list[_Trial]) -> Side:
+    """Return a side in which each of these trials has one value."""
+    values, factors = _values(trials)
+    limited = (each for each in trials if each.engine_limited and not each.twin)
     return Side(
         run=read.run,
         study=read.study,
@@ -142,14 +166,24 @@ def side(document: object, name: str) -> Side:
         versions=read.versions,
         answers={claim.id: _answer(claim) for claim in read.claims},
         values=values,
-        failed=_failed(read.trials),
-        starts=_starts(read.trials),
+        failed=_failed(trials),
+        starts=_starts(trials),
         limited=frozenset((each.experiment, each.server) for each in limited),
-        quantiles=_quantiles(read.trials),
+        quantiles=_quantiles(trials),
         factors=factors,
-        certain=_failed(read.trials, certain=True),
-        taken=tuple(each.disturbance for each in read.trials if each.disturbance is not None),
+        certain=_failed(trials, certain=True),
+        taken=tuple(each.disturbance for each in trials if each.disturbance is not None),
     )
+
+
+def in_one_unit(before: Side, after: Side) -> tuple[Side, Side]:
+    """Return two runs with a value for each start, or for each host if one of them has several hosts."""
+    if before.unit == after.unit:
+        return before, after
+    before, after = (
+        each if each.unit == "host" else replace(together([each]), unit="host") for each in (before, after)
+    )
+    return before, after
 
 
 def together(sides: Sequence[Side]) -> Side:

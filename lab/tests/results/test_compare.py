@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import made_shards
 import numpy as np
 import pytest
 import synthetic_run
@@ -225,6 +226,31 @@ def test_figures_of_which_more_was_taken_than_was_left_do_not_count() -> None:
     rows = disturbed(4.0, 5.0, 0.8)["experiments"][0]["servers"]
     assert {row["summaries"]["throughput"] for row in rows} == {None}
     assert all(row["summaries"]["memory"] for row in rows)
+
+
+def _on_hosts(hosts: int) -> Side:
+    trials = [
+        each.model_copy(update={"programs": made_shards.PROGRAMS.model_copy(update={"host": host})})
+        for each in synthetic_run.trials()
+        for host in [f"host {each.trial.block % hosts}"]
+    ]
+    written = json.loads(as_json(view(synthetic_run.run_file(), trials)))
+    return sides.side(written, "a")
+
+
+def test_a_run_on_several_hosts_has_one_value_for_each_host() -> None:
+    key = ("shared", "go-nethttp", False)
+    one, two = _on_hosts(1), _on_hosts(2)
+    assert (one.unit, two.unit) == ("start", "host")
+    first, second, third = one.values[key]["throughput"]
+    assert two.values[key]["throughput"] == pytest.approx((np.sqrt(first * third), second))
+    assert two.starts == one.starts and two.run == one.run
+    # Beside it, a run on one host has one value, which is taken to vary as hosts do.
+    before, after = sides.in_one_unit(one, two)
+    assert (before.unit, len(before.values[key]["throughput"])) == ("host", 1)
+    assert sides.in_one_unit(one, one) == (one, one)
+    seen = comparison.compare(before, after, ("throughput",))
+    assert not seen.slower and {each.change for each in seen.differences} <= {"as before", "not known"}
 
 
 def test_several_runs_are_as_far_off_as_their_trials() -> None:

@@ -232,4 +232,5 @@ def _deepest(experiment: ExperimentView) -> float | None:
 
 def _knee(row: ServerView) -> Interval | None:
     found = [trial.knee for trial in row.figures if trial.knee]
-    return over_starts(found) if found and len(found) == len(row.figures) else None
+    hosts = [trial.host for trial in row.figures]
+    return over_starts(found, hosts) if found and len(found) == len(row.figures) else None

@@ -18,7 +18,7 @@ from crumple.record.stages import Budget, NoBudget
 from crumple.record.undisturbed import SURE
 from crumple.run.run_file import TIME_OVER, RunFile, ServerNote
 from crumple.run.store import StoredTrial
-from crumple.stats import estimate
+from crumple.stats import of_hosts
 from crumple.stats.interval import Interval
 from crumple.stats.sequential import Looks
 from crumple.study.claim import Claim
@@ -151,16 +151,20 @@ class ServerView:
     def _summary(self, name: str, metric: Metric) -> Interval | None:
         limit = self.limit(name)
         starts = (start for start in self.starts if start.counts or (limit and start.engine_limited))
-        seen = [start.figures for start in starts if start.figures]
-        found = over_starts(metric.of(each) for each in seen if not metric.is_disturbed(each))
+        every = [start.figures for start in starts if start.figures]
+        seen = [each for each in every if not metric.is_disturbed(each)]
+        found = over_starts(map(metric.of, seen), [each.host for each in seen])
         return replace(found, high=math.inf) if found and limit else found
 
 
-def over_starts(each: Iterable[float | None]) -> Interval | None:
-    """Return the geometric mean of a figure over starts with its interval; None if a start has no value."""
+def over_starts(each: Iterable[float | None], hosts: Sequence[str] = ()) -> Interval | None:
+    """Return the geometric mean of a figure over starts with its interval; None if a start has no value.
+
+    `hosts`: the host of each; none: all are of one.
+    """
     values = [*each]
     known = [value for value in values if value is not None and value > 0]
-    return estimate.geometric_mean(known) if known and len(known) == len(values) else None
+    return of_hosts.geometric_mean(known, hosts) if known and len(known) == len(values) else None
 
 
 @dataclass(frozen=True)
