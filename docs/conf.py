@@ -27,6 +27,7 @@ NAVIGATION = {
         "docs/kept-results",
         "docs/adding-a-server",
         "docs/writing-a-study",
+        "docs/several-hosts",
         "docs/reports",
         "docs/database",
         "docs/wheels",
