@@ -143,6 +143,7 @@ def test_a_joined_run_says_which_hosts_are_alike_on_terminal_page_and_in_json(tm
     store = joined_run.join(shards, tmp_path / "runs").store
     seen = view(run_file.read(store), store.trials())
     assert "2 hosts" in run_report.text(seen, 110, False)
+    assert "on 2 cores under Linux 6.1 or 6.2" in run_report.text(seen, 110, False)
     assert "host 2 differs: kernel 6.2" in " ".join(run_report.text(seen, 110, False).split())
     assert host_rows.HOW_COMPARED in run_report.html(seen)
     first, second = report_document.document(seen).hosts

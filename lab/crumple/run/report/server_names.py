@@ -133,20 +133,20 @@ def of_all(views: Sequence[RunView]) -> str:
 
 def circumstances_of(views: Sequence[RunView]) -> list[str]:
     """Return the machines and the runtimes of runs, a few words each, as far as they are known."""
+    hosts = [host.machine for view in views for host in view.run.all_hosts]
     machines = [
         numerals.count(cores, "core") + (f", {cpu}" if cpu else "")
-        for view in views
-        for cores, cpu in [(view.run.machine.get("cores"), view.run.machine.get("cpu"))]
+        for cores, cpu in ((machine.get("cores"), machine.get("cpu")) for machine in hosts)
         if cores
     ]
-    kernels = [str(view.run.machine.get("kernel") or "") for view in views]
+    kernels = [str(machine.get("kernel") or "") for machine in hosts]
     runtimes = sorted(_distinct(_runtime(view, server) for view in views for server in view.run.servers))
     return [*_distinct(machines), *_distinct(kernels), *runtimes]
 
 
 def _sentence(seen: Sequence[tuple[RunView, Sequence[str]]]) -> str:
     runtimes = _distinct(_runtime(view, server) for view, servers in seen for server in servers)
-    machines = [view.run.machine for view, _ in seen]
+    machines = [host.machine for view, _ in seen for host in view.run.all_hosts]
     cores = _distinct(str(machine["cores"]) for machine in machines if machine.get("cores"))
     kernels = _distinct(_first(_KERNEL, str(machine.get("kernel", ""))) for machine in machines)
     began = (run_sentences.instant(view.run.began) for view, _ in seen)
