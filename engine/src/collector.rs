@@ -12,6 +12,7 @@ use hdrhistogram::Histogram as HdrHistogram;
 
 use self::kinds::Kinds;
 use self::series::Intervals;
+use crate::beginning::Beginning;
 use crate::histogram::hdr;
 use crate::outcome::{Outcome, Outcomes, Reasons};
 use crate::phase::{Course, Phase};
@@ -205,7 +206,7 @@ impl Collector {
     }
 
     /// Returns the record. The course, or the last of its turns, must have ended.
-    pub fn record(self, spec: TrialSpec, course: &Course, began_unix_ns: u64, probes: Probes) -> TrialRecord {
+    pub fn record(self, spec: TrialSpec, course: &Course, began: &Beginning, probes: Probes) -> TrialRecord {
         let histograms = self.histograms();
         let counts = self.counts;
         let (users, users_unanswered) = self.users.unwrap_or_default();
@@ -214,7 +215,8 @@ impl Collector {
             engine_version: env!("CARGO_PKG_VERSION").into(),
             load_host: None,
             spec,
-            began_unix_ns,
+            began_unix_ns: began.unix_ns,
+            began_monotonic_ns: Some(began.at_ns),
             warm_up_ns: course.warm_up_ns(),
             measured_ns: course.measured_ns(),
             scheduled: counts.scheduled,

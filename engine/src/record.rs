@@ -45,6 +45,9 @@ pub struct TrialRecord {
     pub load_host: Option<String>,
     /// Wall clock at the first instant.
     pub began_unix_ns: u64,
+    /// Monotonic clock of the load host at the first instant; null if the load came from several.
+    #[serde(default)]
+    pub began_monotonic_ns: Option<u64>,
     /// From the first instant to the beginning of the measured phase.
     pub warm_up_ns: u64,
     /// Length of the measured phase.
@@ -184,7 +187,7 @@ pub struct Series {
 }
 
 /// The response times of the answers that were `ok`: a histogram per interval of the measured phase. From 2,048 intervals on
-/// it is of two, from twice as many on of four, and so on.
+/// it is of two, from twice as many on of four, and so on. Of a part of a load, each interval is that of a row of the series.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Log {

@@ -100,7 +100,7 @@ fn measure(spec: TrialSpec, plan: &Plan, caller: &Caller) -> Result<TrialRecord,
     // Threads that are started from here on run on these cores, too.
     cores::pin_current_thread(&plan.cores)
         .map_err(|errno| Failure::new(format!("cannot run on cores {:?}: {errno}", plan.cores)))?;
-    let (began_unix_ns, mut collector, probes, filler) = thread::scope(|scope| {
+    let (beginning, mut collector, probes, filler) = thread::scope(|scope| {
         if let Some(renderer) = renderer {
             spawn(scope, "renderer", || {
                 stand_back(plan);
@@ -154,7 +154,7 @@ fn measure(spec: TrialSpec, plan: &Plan, caller: &Caller) -> Result<TrialRecord,
         drop((over, workers));
         let filler = filling.and_then(|filling| filling.join().ok());
         let probes = beside.record(watches);
-        Ok((beginning.unix_ns, collector, probes, filler))
+        Ok((beginning, collector, probes, filler))
     })?;
     match (timetable, filler) {
         (Some(table), Some(filler)) => {
@@ -164,7 +164,7 @@ fn measure(spec: TrialSpec, plan: &Plan, caller: &Caller) -> Result<TrialRecord,
         }
         _ => collector.count_never_issued(&course),
     }
-    Ok(collector.record(spec, &course, began_unix_ns, probes))
+    Ok(collector.record(spec, &course, &beginning, probes))
 }
 
 /// Sets where a thread runs that the workers wait for if it does not keep up. It runs after them, but always gets

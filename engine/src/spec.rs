@@ -20,6 +20,10 @@ pub struct TrialSpec {
     /// The requests. Each is sent in proportion to its weight.
     pub requests: Vec<RequestSpec>,
     pub shape: ShapeSpec,
+    /// Which part of the load this engine puts on, where several put it on together; null = all of it. All that is asked,
+    /// and when, is said of the whole load. What an engine does it with is its own: `threads`, `cores`, `sources`.
+    #[serde(default)]
+    pub part: Option<PartSpec>,
     pub connection: ConnectionUse,
     /// Take the arrival of answers from the kernel's receive timestamps, if the socket offers them.
     pub kernel_timestamps: bool,
@@ -176,6 +180,18 @@ pub enum ShapeSpec {
     Open { connections: usize, arrivals: Arrivals, rates: Vec<RateSpec> },
 }
 
+/// A part of a load. Connections, even arrivals, and the requests of `{seq}` and `{line:FILE}` have numbers from 0 on: the
+/// part has those whose number modulo `of` is `index`. Of Poisson arrivals it has the `of`-th part of the rate. What is
+/// random in it is drawn with a seed of its own. No number of requests can end a phase of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PartSpec {
+    /// From 0 on.
+    pub index: usize,
+    /// The number of parts.
+    pub of: usize,
+}
+
 /// How long a user pauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -266,7 +282,8 @@ pub enum Begins {
     #[default]
     AtOnce,
     /// When everything is ready, the engine writes `{"held":0}` on standard error, and begins with a line `go` on standard
-    /// input.
+    /// input. `go` may be followed by an instant of this machine's monotonic clock, in nanoseconds: the engine begins at
+    /// that instant, or at once if it has passed.
     Told,
 }
 

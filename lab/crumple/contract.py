@@ -189,6 +189,20 @@ ShapeSpec = Annotated[ClosedShapeSpec | RampShapeSpec | OpenShapeSpec, Field(dis
 """When requests are due."""
 
 
+class PartSpec(Frozen):
+    """A part of a load. Connections, even arrivals, and the requests of `{seq}` and `{line:FILE}` have
+    numbers from 0 on: the part has those whose number modulo `of` is `index`. Of Poisson arrivals it has
+    the `of`-th part of the rate. What is random in it is drawn with a seed of its own. No number of
+    requests can end a phase of it.
+    """
+
+    index: Count
+    """From 0 on."""
+
+    of: Count
+    """The number of parts."""
+
+
 ConnectionUse = Literal["keep-alive", "per-request"]
 """What a connection is used for.
 
@@ -255,7 +269,8 @@ Begins = Literal["at-once", "told"]
 
 "at-once": As soon as everything is ready.
 "told": When everything is ready, the engine writes `{"held":0}` on standard error, and begins with a
-line `go` on standard input.
+line `go` on standard input. `go` may be followed by an instant of this machine's monotonic clock, in
+nanoseconds: the engine begins at that instant, or at once if it has passed.
 """
 
 
@@ -337,6 +352,12 @@ class TrialSpec(Frozen):
     """The requests. Each is sent in proportion to its weight."""
 
     shape: ShapeSpec
+    part: PartSpec | None = None
+    """Which part of the load this engine puts on, where several put it on together; null = all of it. All
+    that is asked, and when, is said of the whole load. What an engine does it with is its own: `threads`,
+    `cores`, `sources`.
+    """
+
     connection: ConnectionUse
     kernel_timestamps: bool = True
     """Take the arrival of answers from the kernel's receive timestamps, if the socket offers them."""
@@ -760,7 +781,8 @@ class Series(Frozen):
 
 class Log(Frozen):
     """The response times of the answers that were `ok`: a histogram per interval of the measured phase.
-    From 2,048 intervals on it is of two, from twice as many on of four, and so on.
+    From 2,048 intervals on it is of two, from twice as many on of four, and so on. Of a part of a load,
+    each interval is that of a row of the series.
     """
 
     interval_ms: Count
@@ -1417,6 +1439,9 @@ class TrialRecord(Frozen):
 
     began_unix_ns: Count
     """Wall clock at the first instant."""
+
+    began_monotonic_ns: Count | None = None
+    """Monotonic clock of the load host at the first instant; null if the load came from several."""
 
     warm_up_ns: Count
     """From the first instant to the beginning of the measured phase."""

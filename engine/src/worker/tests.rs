@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::beginning::Beginning;
 use crate::board::Board;
 use crate::collector::Collector;
 use crate::http::feed;
@@ -99,7 +100,7 @@ fn run_on(spec: TrialSpec, script: Script, board: Option<Arc<Board>>) -> TrialRe
         }
     }
     collector.end_turn(&course);
-    let record = collector.record(spec, &course, 0, no_probes(&plan));
+    let record = collector.record(spec, &course, &Beginning { at_ns: BEGAN_NS, unix_ns: 0 }, no_probes(&plan));
     assert_consistent(&record);
     record
 }
