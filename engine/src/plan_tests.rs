@@ -1,5 +1,5 @@
 use super::*;
-use crate::spec::Arrivals;
+use crate::spec::{Arrivals, RateSpec};
 use serde_json::{Value, json};
 
 fn spec() -> TrialSpec {
