@@ -141,7 +141,7 @@ fn trial(shape: &str, users: usize, kinds: usize, cycle_s: f64, seconds: f64) ->
     course.begin(1_000_000_000);
     let (outbox, inbox) = mpsc::channel();
     let (returned, spent) = mpsc::channel();
-    let (mut feeds, _) = feed::feeds(&plan.requests, 1, plan.seed);
+    let (mut feeds, _) = feed::feeds(&plan.requests, 1, plan.part, plan.seed);
     let script = Script {
         answer_ns: (answer_s * 1e9) as u64,
         answer: |_| Reply::Bytes(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"),

@@ -10,6 +10,8 @@ pub const CORE: RangeInclusive<usize> = 0..=1_023;
 pub const CORES: RangeInclusive<usize> = 0..=1_024;
 pub const SOURCES: RangeInclusive<usize> = 0..=65_536;
 pub const REQUEST_KINDS: RangeInclusive<usize> = 1..=10_000;
+/// A load of many hosts has a few hundred of them.
+pub const PARTS: RangeInclusive<usize> = 1..=1_024;
 /// A status code has three digits (RFC 9110, 15).
 pub const STATUS: RangeInclusive<u16> = 100..=999;
 pub const BODY_BYTES: RangeInclusive<u64> = 0..=1 << 40;

@@ -35,6 +35,7 @@ pub mod null_server;
 pub mod outcome;
 pub mod output;
 mod pacer;
+pub mod part;
 pub mod phase;
 pub mod plan;
 mod preflight;

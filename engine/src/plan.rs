@@ -15,6 +15,7 @@ use crate::faults::Faults;
 use crate::http::answer::Expectation;
 use crate::http::deck;
 use crate::http::request::{self, Message, Request};
+use crate::part::Part;
 use crate::phase::{Stop, Turn, WarmUp};
 use crate::shape::Shape;
 use crate::socket::Address;
@@ -38,6 +39,8 @@ pub struct Plan {
     /// Whether examples of expected answers are kept, too.
     pub keeps_all_examples: bool,
     pub shape: Shape,
+    /// Which part of the load it is. Of the shape, the phases and the seed, the plan has that part alone.
+    pub part: Part,
     pub connection: ConnectionUse,
     /// Whether the kernel is asked to stamp what arrives.
     pub stamped: bool,
@@ -90,6 +93,7 @@ impl TrialSpec {
         let written = self.warm_up.as_ref().map(|warm_up| warm_up.meant(&shape, &mut faults));
         let turns = self.meant_turns(&shape, written, &mut faults);
         let warm_up = turns.last().map(|turn| turn.warm_up).or(written);
+        let part = self.meant_part(&shape, written, stop, &mut faults);
         let plan = Plan {
             sources: self.target.meant_sources(&address, &mut faults),
             requests: self.meant_requests(&carried, &mut faults),
@@ -108,7 +112,7 @@ impl TrialSpec {
             }),
             connect_timeout_ns: seconds(self.timeouts.connect_s, "timeouts.connect_s", &mut faults),
             request_timeout_ns: seconds(self.timeouts.request_s, "timeouts.request_s", &mut faults),
-            threads: threads.min(shape.connections()),
+            threads,
             cores: meant_cores(&self.cores, "cores", &mut faults),
             probe_interval_ns: interval_ns(self.probe.interval_ms, "probe.interval_ms", &mut faults),
             progress_every_ns: interval_ns(self.progress.every_ms, "progress.every_ms", &mut faults),
@@ -122,10 +126,32 @@ impl TrialSpec {
             seed: self.seed,
             address,
             shape,
+            part: Part::WHOLE,
         };
         faults.none()?;
         let tls = self.target.tls.as_ref().map(|tls| Tls::new(tls, &carried)).transpose()?;
-        Ok(Plan { tls, ..plan })
+        Ok(Plan { tls, ..plan }.of(part))
+    }
+
+    /// `shape`, `written` (the warm-up) and `stop` are those of the whole load.
+    fn meant_part(&self, shape: &Shape, written: Option<WarmUp>, stop: Stop, faults: &mut Faults) -> Part {
+        let part = Part::meant(self.part, faults);
+        let has_one_each = part.of() <= shape.connections();
+        faults.unless(
+            has_one_each,
+            "part.of",
+            "is more than the connections of the load: each part needs one",
+        );
+        for (stop, key) in [(Some(stop), "stop"), (written.map(|warm_up| warm_up.stop), "warm_up.stop")] {
+            let by_number = stop.is_some_and(|stop| stop.requests.is_some());
+            let holds = part.is_whole() || !by_number;
+            faults.unless(
+                holds,
+                key,
+                "must be a duration: parts of a load have no number of requests in common",
+            );
+        }
+        part
     }
 
     /// `written`: the warm-up.
@@ -174,6 +200,24 @@ impl TrialSpec {
                 }
             })
             .collect()
+    }
+}
+
+impl Plan {
+    /// Returns the plan of a part of this load, which has a connection for each part.
+    fn of(self, part: Part) -> Self {
+        let warm_up_of = |warm_up: WarmUp| WarmUp { connections: part.share(warm_up.connections), ..warm_up };
+        let turn_of = |turn: Turn| Turn { warm_up: warm_up_of(turn.warm_up), ..turn };
+        let shape = self.shape.part(part);
+        Self {
+            part,
+            warm_up: self.warm_up.map(warm_up_of),
+            turns: self.turns.into_iter().map(turn_of).collect(),
+            threads: self.threads.min(shape.connections()),
+            seed: part.seed(self.seed),
+            shape,
+            ..self
+        }
     }
 }
 

@@ -116,6 +116,40 @@ fn turns_are_of_a_closed_load_by_duration_and_measure_all_of_it() {
 }
 
 #[test]
+fn a_part_has_its_share_of_a_load_that_ends_by_time() {
+    let by_time = StopSpec::Duration { duration_s: 1.0 };
+    let warm_up = |stop| Some(spec::WarmUpSpec { connections: Some(5), pauses: true, stop });
+    let part = |index, of| Some(spec::PartSpec { index, of });
+    let whole = TrialSpec { warm_up: warm_up(by_time), stop: by_time, threads: 40, ..spec() };
+    let shares = |index| {
+        let plan = TrialSpec { part: part(index, 3), ..whole.clone() }.plan().unwrap();
+        (plan.shape.connections(), plan.warm_up.unwrap().connections, plan.threads)
+    };
+    assert_eq!(
+        [0, 1, 2].map(shares),
+        [(11, 2, 11), (11, 2, 11), (10, 1, 10)],
+        "of 32, of 5, and as many threads"
+    );
+    let only = TrialSpec { part: part(0, 1), ..spec() };
+    assert_eq!(only.plan().unwrap().seed, spec().plan().unwrap().seed, "the only part is the whole");
+    let by_number = StopSpec::Requests { requests: 5, within_s: 1.0 };
+    for (spec, why) in [
+        (TrialSpec { part: part(0, 33), ..whole.clone() }, "part.of is more than the connections"),
+        (TrialSpec { part: part(3, 3), ..whole.clone() }, "part.index is 3"),
+        (
+            TrialSpec { part: part(0, 2), stop: by_number, ..whole.clone() },
+            "no sense: stop must be a duration",
+        ),
+        (
+            TrialSpec { part: part(0, 2), warm_up: warm_up(by_number), ..whole.clone() },
+            "warm_up.stop must be",
+        ),
+    ] {
+        assert!(fault_of(&spec).error.contains(why), "{why} is missing in: {}", fault_of(&spec).error);
+    }
+}
+
+#[test]
 fn an_unknown_key_does_not_parse() {
     let text = include_str!("../../contract/golden/spec.json").replacen("\"seed\"", "\"sede\"", 1);
     assert!(serde_json::from_str::<TrialSpec>(&text).is_err());

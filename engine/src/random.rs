@@ -8,6 +8,18 @@ pub fn seeded(seed: u64, purpose: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(seed ^ purpose.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
+/// Returns the seed of one of several that share `seed`. No two of them have the same, as `mix` has an inverse.
+pub fn apart(seed: u64, index: u64) -> u64 {
+    mix(seed.wrapping_add((index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+}
+
+/// What SplitMix64 does to its counter (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+fn mix(mut bits: u64) -> u64 {
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}
+
 /// Returns a random number, evenly distributed from 0 to below 1.
 #[inline]
 pub fn uniform(random: &mut impl Rng) -> f64 {

@@ -90,7 +90,7 @@ fn read(run: &Run) -> Result<TrialSpec, Failure> {
 }
 
 fn measure(spec: TrialSpec, plan: &Plan, caller: &Caller) -> Result<TrialRecord, Failure> {
-    let (feeds, renderer) = feed::feeds(&plan.requests, plan.threads, plan.seed);
+    let (feeds, renderer) = feed::feeds(&plan.requests, plan.threads, plan.part, plan.seed);
     let course = Arc::new(Course::new(plan.warm_up.map(|warm_up| warm_up.stop), plan.stop));
     let timetable = match &plan.shape {
         Shape::Open(shape) => Some(Timetable::new(shape)),

@@ -7,6 +7,7 @@ pub mod ramp;
 pub mod schedule;
 pub mod timetable;
 
+use crate::part::Part;
 use crate::phase::WarmUp;
 
 /// The shape of a trial, after all checks.
@@ -19,6 +20,14 @@ pub enum Shape {
 }
 
 impl Shape {
+    /// Returns this part of the shape. It must have a connection for each part.
+    pub fn part(self, part: Part) -> Self {
+        match self {
+            Self::Closed(closed) => Self::Closed(closed.part(part)),
+            Self::Open(open) => Self::Open(open.part(part)),
+        }
+    }
+
     /// Returns the most connections that the shape may use.
     pub fn connections(&self) -> usize {
         match self {

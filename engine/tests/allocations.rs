@@ -65,7 +65,7 @@ fn run(kinds: usize) -> (u64, u64) {
     course.begin(MS);
     let (outbox, inbox) = mpsc::channel();
     let (returned, spent) = mpsc::channel();
-    let (mut feeds, _) = feed::feeds(&plan.requests, 1, plan.seed);
+    let (mut feeds, _) = feed::feeds(&plan.requests, 1, plan.part, plan.seed);
     let place = Place { course: &course, thread: 0, feed: feeds.remove(0), outbox, spent, board: None };
     let net = Simulated::new(Script { answer_ns: MS, ..Script::default() }, 16, MS);
     let load = ClosedLoad::new(shape, &course, None, (0, 1), plan.seed);

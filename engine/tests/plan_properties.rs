@@ -7,8 +7,8 @@ mod spec_space;
 use std::ops::Range;
 
 use crumple_engine::spec::{
-    Arrivals, ConnectionUse, Pacing, PauseKind, RateSpec, ShapeSpec, StopSpec, TimeoutSpec, TrialSpec,
-    WarmUpSpec,
+    Arrivals, ConnectionUse, Pacing, PartSpec, PauseKind, RateSpec, ShapeSpec, StopSpec, TimeoutSpec,
+    TrialSpec, WarmUpSpec,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -126,9 +126,11 @@ fn specs() -> impl Strategy<Value = TrialSpec> {
         (whole(1..10_000), option::of(whole(1..4_194_304)), whole(1..10_000), vec(whole(0..1 << 40), 0..4));
     let load = (shapes(), stops(), warm_ups(), seconds(), seconds());
     let request = (whole(1..9), option::of(whole(100..1_000)), whole(0..1 << 40), any::<u32>());
-    (load, machine, probe, vec(request, 0..4), any::<u64>()).prop_map(move |all| {
-        let (load, (threads, cores, spins, is_per_request), probe, requests, seed) = all;
-        let mut spec = TrialSpec { threads, cores, seed, ..golden.clone() };
+    let part = option::weighted(0.3, (count(0..3), count(1..4)));
+    let part = part.prop_map(|part| part.map(|(index, of)| PartSpec { index, of }));
+    (load, machine, probe, vec(request, 0..4), part, any::<u64>()).prop_map(move |all| {
+        let (load, (threads, cores, spins, is_per_request), probe, requests, part, seed) = all;
+        let mut spec = TrialSpec { threads, cores, part, seed, ..golden.clone() };
         let (connect_s, request_s);
         (spec.shape, spec.stop, spec.warm_up, connect_s, request_s) = load;
         spec.timeouts = TimeoutSpec { connect_s, request_s };

@@ -3,6 +3,7 @@
 
 use crumple_engine::http::deck::Deck;
 use crumple_engine::http::values::Values;
+use crumple_engine::part::Part;
 use crumple_engine::random::seeded;
 use crumple_engine::shape::pause::Pause;
 use crumple_engine::shape::schedule::{Open, Stretch};
@@ -13,7 +14,8 @@ const SEED: u64 = 42;
 #[test]
 fn a_seed_gives_these_arrivals() {
     let rising = Stretch { from_per_ns: 1e-6, to_per_ns: 3e-6, length_ns: 1e9 };
-    let open = Open { connections: 10, arrivals: Arrivals::Poisson, stretches: vec![rising] };
+    let open =
+        Open { connections: 10, arrivals: Arrivals::Poisson, stretches: vec![rising], part: Part::WHOLE };
     let due_ns: Vec<u64> = open.schedule(1_000_000, SEED).take(8).collect();
     assert_eq!(
         due_ns,
@@ -40,7 +42,7 @@ fn a_seed_gives_this_order_of_requests() {
 #[test]
 fn a_seed_gives_these_values() {
     let (mut random, mut last_seq) = (seeded(SEED, 3), 0);
-    let mut values = Values::new(0, &mut last_seq, &mut random);
+    let mut values = Values::new(Part::WHOLE, 0, &mut last_seq, &mut random);
     assert_eq!(
         [0; 8].map(|_: u64| values.random(1, 1_000_000)),
         [842_476, 555_548, 256_511, 6_592, 752_515, 515_389, 62_007, 436_871]

@@ -74,20 +74,25 @@ pub struct Recent {
 
 impl Intervals {
     pub fn new(plan: &Plan) -> Self {
-        Self::of(plan.threads, logged_as_one(plan))
+        // The figures of several parts are taken from the sums of their histograms. So there is one for each row.
+        if plan.part.is_whole() {
+            Self::of(plan.threads, logged_as_one(plan), FINE_ENTRIES)
+        } else {
+            Self::of(plan.threads, 1, FINE)
+        }
     }
 
     /// Returns those of the next turn, of which nothing has come.
     pub fn next(&self) -> Self {
-        Self::of(self.threads, self.logged_as_one)
+        Self::of(self.threads, self.logged_as_one, self.fine_entries)
     }
 
-    fn of(threads: usize, logged_as_one: u64) -> Self {
+    fn of(threads: usize, logged_as_one: u64, fine_entries: u64) -> Self {
         Self {
             threads,
             logged_as_one,
             fine: FINE,
-            fine_entries: FINE_ENTRIES,
+            fine_entries,
             open: BTreeMap::new(),
             given_up: None,
             recent: BTreeMap::new(),
@@ -295,7 +300,7 @@ fn merged(parts: &[(u64, String)]) -> String {
 mod tests {
     use super::*;
     use crate::histogram::Histogram;
-    use crate::spec::TrialSpec;
+    use crate::spec::{PartSpec, PauseKind, ShapeSpec, StopSpec, TrialSpec};
 
     const MS: u64 = 1_000_000;
 
@@ -334,6 +339,34 @@ mod tests {
         let (series, log) = finished((0..20).flat_map(|index| [tally(index, 1), tally(index, 2)]));
         assert_eq!(series.ok, [3; 20]);
         assert_eq!((&log.at_ns[..], counts(&log)), (&[0, 1_000 * MS][..], vec![30, 30]));
+    }
+
+    #[test]
+    fn of_a_part_each_row_has_its_histogram() {
+        let text = include_str!("../../../contract/golden/spec.json");
+        let mut spec: TrialSpec = serde_json::from_str(text).unwrap();
+        (spec.warm_up, spec.stop) = (None, StopSpec::Duration { duration_s: 60.0 });
+        spec.part = Some(PartSpec { index: 1, of: 2 });
+        (spec.threads, spec.shape) = (2, ramp());
+        let plan = spec.plan().map_err(|failure| failure.error).unwrap();
+        let course = Course::new(None, plan.stop);
+        course.begin(0);
+        let mut intervals = Intervals { fine: 32, fine_entries: 32, ..Intervals::new(&plan) };
+        (0..600).flat_map(varied).for_each(|tally| intervals.add(&tally));
+        let (series, log) = intervals.finish(&course);
+        assert_eq!((&log.at_ns, &log.duration_ns), (&series.at_ns, &series.duration_ns));
+        assert_eq!(counts(&log), series.ok);
+        assert_eq!((Intervals::new(&plan).fine, Intervals::new(&plan).next().fine_entries), (FINE, FINE));
+    }
+
+    fn ramp() -> ShapeSpec {
+        ShapeSpec::Ramp {
+            from_connections: 0,
+            to_connections: 10,
+            over_s: 60.0,
+            pause_ms: 0.0,
+            pause: PauseKind::Fixed,
+        }
     }
 
     /// One of two threads does not run for ten seconds, and hands in no tallies for these intervals.

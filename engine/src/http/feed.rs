@@ -8,6 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::http::deck::Deck;
 use crate::http::request::Request;
 use crate::http::values::Values;
+use crate::part::Part;
 use crate::random;
 
 /// A batch ends with the request that reaches either limit.
@@ -121,6 +122,7 @@ struct Entry {
 /// Renders the requests of all threads, until their feeds are dropped.
 pub struct Renderer<'a> {
     requests: &'a [Request],
+    part: Part,
     /// The number of requests of each kind that were rendered.
     turns: Vec<u64>,
     /// The last sequence number that was given out, over all threads.
@@ -136,8 +138,13 @@ struct Strand {
     outbox: SyncSender<Box<Batch>>,
 }
 
-/// Returns a feed for each of `threads` threads, and the renderer for them if any request varies.
-pub fn feeds(requests: &[Request], threads: usize, seed: u64) -> (Vec<Feed>, Option<Renderer<'_>>) {
+/// Returns a feed for each of `threads` threads of this part, and the renderer for them if any request varies.
+pub fn feeds(
+    requests: &[Request],
+    threads: usize,
+    part: Part,
+    seed: u64,
+) -> (Vec<Feed>, Option<Renderer<'_>>) {
     let weights: Vec<u32> = requests.iter().map(|request| request.weight).collect();
     let decks = (0..threads as u64).map(|thread| {
         let mut random = random::seeded(seed, PURPOSE + thread);
@@ -153,7 +160,8 @@ pub fn feeds(requests: &[Request], threads: usize, seed: u64) -> (Vec<Feed>, Opt
             (Strand { deck, random, outbox }, inbox)
         })
         .unzip();
-    let mut renderer = Renderer { requests, turns: vec![0; requests.len()], last_seq: 0, strands, spent };
+    let mut renderer =
+        Renderer { requests, part, turns: vec![0; requests.len()], last_seq: 0, strands, spent };
     let feed = |(feed, inbox)| Feed::rendered(renderer.first(feed), inbox, give_back.clone());
     let feeds = inboxes.into_iter().enumerate().map(feed).collect();
     for _ in 1..BATCHES_PER_FEED {
@@ -195,7 +203,7 @@ impl Renderer<'_> {
             if message.fixed().is_none() {
                 let turn = &mut self.turns[usize::from(kind)];
                 message.render(
-                    &mut Values::new(*turn, &mut self.last_seq, &mut strand.random),
+                    &mut Values::new(self.part, *turn, &mut self.last_seq, &mut strand.random),
                     &mut batch.bytes,
                 );
                 *turn += 1;

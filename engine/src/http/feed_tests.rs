@@ -2,7 +2,7 @@ use super::*;
 use crate::faults::Faults;
 use crate::http::answer::Expectation;
 use crate::http::request::Message;
-use crate::spec::{ExpectSpec, RequestSpec, Target};
+use crate::spec::{ExpectSpec, PartSpec, RequestSpec, Target};
 use crate::written::Written;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,9 +30,16 @@ fn request(path: &str, body: Option<&str>, weight: u32) -> Request {
     Request { name: String::new(), message, is_idempotent: true, weight, expect }
 }
 
-/// Takes `count` requests from each of `threads` feeds. Returns the kind of each, and its path if that varies.
-fn take(requests: &[Request], threads: usize, count: usize, seed: u64) -> Vec<Vec<(u16, Option<String>)>> {
-    let (feeds, renderer) = feeds(requests, threads, seed);
+/// The kind of a request, and its path if that varies.
+type Taken = (u16, Option<String>);
+
+/// Takes `count` requests from each of `threads` feeds.
+fn take(requests: &[Request], threads: usize, count: usize, seed: u64) -> Vec<Vec<Taken>> {
+    take_of(Part::WHOLE, requests, threads, count, seed)
+}
+
+fn take_of(part: Part, requests: &[Request], threads: usize, count: usize, seed: u64) -> Vec<Vec<Taken>> {
+    let (feeds, renderer) = feeds(requests, threads, part, seed);
     thread::scope(|scope| {
         renderer.map(|renderer| scope.spawn(|| renderer.run()));
         let takers: Vec<_> = feeds
@@ -49,14 +56,14 @@ fn path(feed: &Feed) -> Option<String> {
     Some(text.split(' ').nth(1).unwrap().to_owned())
 }
 
-fn numbers(taken: &[(u16, Option<String>)]) -> Vec<u64> {
+fn numbers(taken: &[Taken]) -> Vec<u64> {
     taken.iter().filter_map(|(_, path)| path.as_ref()?[1..].parse().ok()).collect()
 }
 
 #[test]
 fn fixed_requests_need_no_renderer() {
     let requests = [request("/a", None, 3), request("/b", None, 1)];
-    assert!(feeds(&requests, 2, 1).1.is_none());
+    assert!(feeds(&requests, 2, Part::WHOLE, 1).1.is_none());
     for taken in take(&requests, 2, 2048, 1) {
         assert_eq!(taken.iter().filter(|taken| **taken == (0, None)).count(), 1536);
         assert_eq!(taken.iter().filter(|taken| **taken == (1, None)).count(), 512);
@@ -75,6 +82,21 @@ fn numbers_are_unique_over_all_threads_and_rise_in_each() {
     // The requests in store when the other feeds had ended were rendered and not taken.
     let rendered = (3 * count + 3 * BATCHES_PER_FEED * BATCH_REQUESTS) as u64;
     assert!(all.first() == Some(&1) && all.last() <= Some(&rendered), "{:?}", all.last());
+}
+
+#[test]
+fn numbers_are_unique_over_all_parts_and_their_threads() {
+    let (requests, count) = ([request("/{seq}", None, 1), request("/fixed", None, 1)], 3 * BATCH_REQUESTS);
+    let mut all = BTreeSet::<u64>::new();
+    for index in 0..3 {
+        let part = Part::meant(Some(PartSpec { index, of: 3 }), &mut Faults::default());
+        let taken = take_of(part, &requests, 2, count, 1);
+        let own: Vec<u64> = taken.iter().flat_map(|taken| numbers(taken)).collect();
+        assert!(own.iter().all(|number| (number - 1) % 3 == index as u64), "{own:?}");
+        let before = all.len();
+        all.extend(&own);
+        assert_eq!(all.len(), before + own.len());
+    }
 }
 
 #[test]
@@ -121,7 +143,7 @@ fn lines_follow_one_another_in_each_kind_of_request() {
 fn large_requests_come_few_at_a_time() {
     let body = format!("{{seq}}{}", "x".repeat(BATCH_BYTES / 2));
     let requests = [request("/", Some(&body), 1)];
-    let (_feeds, renderer) = feeds(&requests, 1, 1);
+    let (_feeds, renderer) = feeds(&requests, 1, Part::WHOLE, 1);
     let batch = renderer.unwrap().first(0);
     assert_eq!(batch.requests.len(), 2);
 }
@@ -129,7 +151,7 @@ fn large_requests_come_few_at_a_time() {
 #[test]
 fn the_renderer_ends_with_its_last_feed() {
     let requests = [request("/{seq}", None, 1)];
-    let (feeds, renderer) = feeds(&requests, 2, 1);
+    let (feeds, renderer) = feeds(&requests, 2, Part::WHOLE, 1);
     thread::scope(|scope| {
         let renderer = scope.spawn(|| renderer.unwrap().run());
         drop(feeds);
@@ -151,7 +173,7 @@ fn next_has_waited(feed: &mut Feed) -> bool {
 #[test]
 fn a_request_that_had_to_be_waited_for_says_so_and_no_other() {
     let requests = [request("/{seq}", None, 1)];
-    let (mut feeds, renderer) = feeds(&requests, 1, 1);
+    let (mut feeds, renderer) = feeds(&requests, 1, Part::WHOLE, 1);
     let (mut feed, renderer) = (feeds.remove(0), renderer.unwrap());
     let store = BATCHES_PER_FEED * BATCH_REQUESTS;
     assert!((0..store).all(|_| !next_has_waited(&mut feed)), "what was in store is there at once");
@@ -171,7 +193,7 @@ fn a_request_that_had_to_be_waited_for_says_so_and_no_other() {
 
 #[test]
 fn fixed_requests_are_never_waited_for() {
-    let mut feeds = feeds(&[request("/a", None, 1)], 1, 1).0;
+    let mut feeds = feeds(&[request("/a", None, 1)], 1, Part::WHOLE, 1).0;
     for _ in 0..5_000 {
         feeds[0].next();
         assert!(!feeds[0].has_waited());

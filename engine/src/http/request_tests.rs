@@ -1,4 +1,5 @@
 use super::*;
+use crate::part::Part;
 use crate::random;
 use crate::spec::{ExpectSpec, ProxySpec, TlsSpec};
 use crate::written::Written;
@@ -51,7 +52,7 @@ fn rendered(spec: &RequestSpec, count: u64) -> Vec<String> {
     let mut out = Vec::new();
     let mut ends = vec![0];
     for turn in 0..count {
-        message.render(&mut Values::new(turn, &mut last_seq, &mut random), &mut out);
+        message.render(&mut Values::new(Part::WHOLE, turn, &mut last_seq, &mut random), &mut out);
         ends.push(out.len());
     }
     ends.windows(2).map(|ends| String::from_utf8(out[ends[0]..ends[1]].to_vec()).unwrap()).collect()

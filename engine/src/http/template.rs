@@ -178,7 +178,8 @@ mod tests {
         let (mut last_seq, mut random) = (0, random::seeded(1, 0));
         let rendered = |turn| {
             let mut out = Vec::new();
-            template.render(&files, &mut Values::new(turn, &mut last_seq, &mut random), &mut out);
+            let whole = crate::part::Part::WHOLE;
+            template.render(&files, &mut Values::new(whole, turn, &mut last_seq, &mut random), &mut out);
             String::from_utf8(out).unwrap()
         };
         (0..count).map(rendered).collect()

@@ -7,10 +7,12 @@ use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::carried::Carried;
+use crate::part::Part;
 
 /// The values of one request. Its number and its lines are the same wherever they stand in it. Each random number is
 /// drawn anew.
 pub struct Values<'a> {
+    part: Part,
     turn: u64,
     last_seq: &'a mut u64,
     seq: Option<u64>,
@@ -19,15 +21,16 @@ pub struct Values<'a> {
 
 impl<'a> Values<'a> {
     /// `turn` is the number of requests of its kind before it. `last_seq` is the last number that any request took;
-    /// this request takes the next one if it needs one.
-    pub fn new(turn: u64, last_seq: &'a mut u64, random: &'a mut Xoshiro256PlusPlus) -> Self {
-        Self { turn, last_seq, seq: None, random }
+    /// this request takes the next one if it needs one. Both are of this `part` alone.
+    pub fn new(part: Part, turn: u64, last_seq: &'a mut u64, random: &'a mut Xoshiro256PlusPlus) -> Self {
+        Self { part, turn, last_seq, seq: None, random }
     }
 
+    /// Returns the number of the request, from 1 on. No two requests of any part have the same.
     pub fn seq(&mut self) -> u64 {
         *self.seq.get_or_insert_with(|| {
             *self.last_seq += 1;
-            *self.last_seq
+            self.part.number(*self.last_seq - 1) + 1
         })
     }
 
@@ -38,7 +41,7 @@ impl<'a> Values<'a> {
 
     /// Returns the lines one after the other, and then begins with the first again.
     pub fn line<'f>(&self, file: &'f File) -> &'f [u8] {
-        file.line((self.turn % file.ends.len() as u64) as usize)
+        file.line((self.part.number(self.turn) % file.ends.len() as u64) as usize)
     }
 }
 

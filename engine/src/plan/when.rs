@@ -2,6 +2,7 @@
 
 use crate::bounds;
 use crate::faults::Faults;
+use crate::part::Part;
 use crate::phase::{Stop, Turn, WarmUp};
 use crate::shape::Shape;
 use crate::shape::closed::Closed;
@@ -15,14 +16,15 @@ impl ShapeSpec {
         match *self {
             Self::Closed { connections, pause_ms, pause } => {
                 let connections = faults.within(connections, bounds::CONNECTIONS, "shape.connections");
-                Shape::Closed(Closed { connections, pause: pause.meant(pause_ms, faults), ramp: None })
+                let pause = pause.meant(pause_ms, faults);
+                Shape::Closed(Closed { connections, pause, ramp: None, part: Part::WHOLE })
             }
             Self::Ramp { from_connections: from, to_connections: to, over_s, pause_ms, pause } => {
                 let to = faults.within(to, bounds::CONNECTIONS, "shape.to_connections");
                 let from = faults.within(from, 0..=to, "shape.from_connections");
                 let over_ns = seconds(over_s, "shape.over_s", faults);
-                let ramp = Some(Ramp { from, to, over_ns });
-                Shape::Closed(Closed { connections: to, pause: pause.meant(pause_ms, faults), ramp })
+                let (ramp, pause) = (Some(Ramp { from, to, over_ns }), pause.meant(pause_ms, faults));
+                Shape::Closed(Closed { connections: to, pause, ramp, part: Part::WHOLE })
             }
             Self::Open { connections, arrivals, ref rates } => {
                 let connections = faults.within(connections, bounds::CONNECTIONS, "shape.connections");
@@ -33,7 +35,8 @@ impl ShapeSpec {
                     "must end above 0",
                 );
                 let stretches = rates.iter().enumerate().map(|(index, rate)| rate.meant(index, faults));
-                Shape::Open(Open { connections, arrivals, stretches: stretches.collect() })
+                let stretches = stretches.collect();
+                Shape::Open(Open { connections, arrivals, stretches, part: Part::WHOLE })
             }
         }
     }

@@ -6,6 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::pause::Pause;
 use super::ramp::Ramp;
 use crate::load::{Act, Due, Ended, IDLE_POLL_NS, Load, Users, Wake, share};
+use crate::part::Part;
 use crate::phase::{Course, Phase, WarmUp};
 use crate::random;
 use crate::timers::Timers;
@@ -17,10 +18,17 @@ pub struct Closed {
     pub pause: Pause,
     /// How the users begin, if they do not all begin at once.
     pub ramp: Option<Ramp>,
+    /// Which users of the ramp these are.
+    pub part: Part,
 }
 
 impl Closed {
-    /// Returns how long after the beginning of the phase user `user` (from 0, over all threads) sends its first
+    /// Returns this part of it: every `of`-th user.
+    pub fn part(self, part: Part) -> Self {
+        Self { connections: part.share(self.connections), part, ..self }
+    }
+
+    /// Returns how long after the beginning of the phase user `user` (from 0, over all threads and parts) sends its first
     /// request, in nanoseconds.
     fn sets_out_after_ns(&self, user: usize) -> u64 {
         self.ramp.map_or(0, |ramp| ramp.sets_out_after_ns(user))
@@ -31,8 +39,9 @@ impl Closed {
 pub struct ClosedLoad<'a> {
     shape: &'a Closed,
     course: &'a Course,
-    thread: usize,
-    threads: usize,
+    /// The number of this thread's first user over all threads and parts, and how far apart its users are there.
+    first: usize,
+    apart: usize,
     users: u32,
     warm_up_users: u32,
     warm_up_pauses: bool,
@@ -66,8 +75,8 @@ impl<'a> ClosedLoad<'a> {
         Self {
             shape,
             course,
-            thread,
-            threads,
+            first: shape.part.number(thread as u64) as usize,
+            apart: shape.part.of() * threads,
             users: share(shape.connections),
             warm_up_users: share(warm_up.map_or(0, |warm_up| warm_up.connections)),
             warm_up_pauses: warm_up.is_none_or(|warm_up| warm_up.pauses),
@@ -98,7 +107,7 @@ impl<'a> ClosedLoad<'a> {
     fn sets_out_ns(&self, user: u32) -> u64 {
         let after_ns = match self.phase {
             Phase::WarmUp => 0,
-            Phase::Measured => self.shape.sets_out_after_ns(self.thread + user as usize * self.threads),
+            Phase::Measured => self.shape.sets_out_after_ns(self.first + user as usize * self.apart),
         };
         self.course.began_at_ns(self.phase) + after_ns
     }
@@ -262,7 +271,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn shape(connections: usize, pause_ns: u64) -> Closed {
-        Closed { connections, pause: Pause::Fixed { ns: pause_ns }, ramp: None }
+        Closed { connections, pause: Pause::Fixed { ns: pause_ns }, ramp: None, part: Part::WHOLE }
     }
 
     fn course(warm_up: Option<Stop>, measured: Stop) -> Course {

@@ -150,6 +150,7 @@ impl Load for OpenLoad<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::part::Part;
     use crate::phase::Stop;
     use crate::shape::schedule::{Open, Stretch};
     use crate::shape::timetable::Filler;
@@ -177,7 +178,8 @@ mod tests {
     /// Returns a timetable with a request every 10 ns, and the course of a trial of a microsecond.
     fn begun() -> (Timetable, Course) {
         let stretch = Stretch { from_per_ns: 0.1, to_per_ns: 0.1, length_ns: 1e9 };
-        let shape = Open { connections: 1, arrivals: Arrivals::Even, stretches: vec![stretch] };
+        let shape =
+            Open { connections: 1, arrivals: Arrivals::Even, stretches: vec![stretch], part: Part::WHOLE };
         let table = Timetable::new(&shape);
         Filler::new(&shape, 0, 0, None, 1).fill(&table);
         let course = Course::new(None, Stop { requests: None, within_ns: 1_000 });

@@ -3,6 +3,7 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::part::Part;
 use crate::random::{self, exponential, uniform};
 use crate::spec::Arrivals;
 
@@ -13,17 +14,33 @@ pub struct Open {
     pub arrivals: Arrivals,
     /// Not empty. The final rate of the last stretch goes on for ever.
     pub stretches: Vec<Stretch>,
+    /// Which of the arrivals these are, if they are even. Of Poisson arrivals the stretches have the part's rates.
+    pub part: Part,
 }
 
 impl Open {
+    /// Returns this part of it: every `of`-th of even arrivals. Poisson arrivals at parts of a rate, each drawn with a seed
+    /// of its own, are together Poisson arrivals at that rate.
+    pub fn part(self, part: Part) -> Self {
+        let connections = part.share(self.connections);
+        match self.arrivals {
+            Arrivals::Even => Self { connections, part, ..self },
+            Arrivals::Poisson => {
+                let stretches = self.stretches.iter().map(|stretch| stretch.over(part.of() as f64));
+                Self { connections, stretches: stretches.collect(), ..self }
+            }
+        }
+    }
+
     /// Returns the highest rate, per nanosecond.
     pub fn peak_per_ns(&self) -> f64 {
-        self.stretches.iter().fold(0.0, |peak, part| peak.max(part.from_per_ns).max(part.to_per_ns))
+        let rates = self.stretches.iter().map(|stretch| stretch.from_per_ns.max(stretch.to_per_ns));
+        rates.fold(0.0, f64::max) / self.part.of() as f64
     }
 
     /// Returns the schedule. It begins with `lead_ns` at the first rate, for a warm-up.
     pub fn schedule(&self, lead_ns: u64, seed: u64) -> Schedule {
-        Schedule::new(&self.stretches, self.arrivals, lead_ns, seed)
+        Schedule::new(self, lead_ns, seed)
     }
 }
 
@@ -36,6 +53,11 @@ pub struct Stretch {
 }
 
 impl Stretch {
+    /// Returns it with these parts of its rates.
+    fn over(&self, parts: f64) -> Self {
+        Self { from_per_ns: self.from_per_ns / parts, to_per_ns: self.to_per_ns / parts, ..*self }
+    }
+
     /// Returns the number of requests due from its beginning to its end.
     fn requests(&self) -> f64 {
         if self.length_ns.is_infinite() {
@@ -68,22 +90,22 @@ impl Stretch {
 }
 
 /// A stretch and its position in the schedule.
-struct Part {
+struct Placed {
     stretch: Stretch,
     begins_ns: f64,
     /// The number of requests due before it.
     before: f64,
 }
 
-impl Part {
+impl Placed {
     fn chain(stretches: impl Iterator<Item = Stretch>) -> Vec<Self> {
         let (mut begins_ns, mut before) = (0.0, 0.0);
         stretches
             .map(|stretch| {
-                let part = Self { stretch, begins_ns, before };
+                let placed = Self { stretch, begins_ns, before };
                 begins_ns += stretch.length_ns;
                 before += stretch.requests();
-                part
+                placed
             })
             .collect()
     }
@@ -97,12 +119,14 @@ impl Part {
 
 /// The due times in order, in nanoseconds from the first instant. They never decrease and never end.
 pub struct Schedule {
-    /// The last part has no end.
-    parts: Vec<Part>,
+    /// The last of them has no end.
+    placed: Vec<Placed>,
     at: usize,
     /// A position on the integral of the rate: of the next arrival if arrivals are even, of the last if they are
     /// Poisson.
     count: f64,
+    /// How far apart even arrivals are on it: 1, unless others are of other parts.
+    apart: f64,
     last_ns: u64,
     arrivals: Arrivals,
     random: Xoshiro256PlusPlus,
@@ -113,18 +137,20 @@ pub struct Schedule {
 const COUNTED_ONE_BY_ONE: f64 = 100_000.0;
 
 impl Schedule {
-    /// The schedule of `stretches`, after `lead_ns` at their first rate. The last rate goes on for ever.
-    pub fn new(stretches: &[Stretch], arrivals: Arrivals, lead_ns: u64, seed: u64) -> Self {
+    /// The schedule of `shape`, after `lead_ns` at its first rate. The last rate goes on for ever.
+    fn new(shape: &Open, lead_ns: u64, seed: u64) -> Self {
+        let stretches = &shape.stretches;
         let constant = |per_ns, length_ns| Stretch { from_per_ns: per_ns, to_per_ns: per_ns, length_ns };
         let lead = (lead_ns > 0).then(|| constant(stretches[0].from_per_ns, lead_ns as f64));
         let last = constant(stretches[stretches.len() - 1].to_per_ns, f64::INFINITY);
         let chain = lead.into_iter().chain(stretches.iter().copied()).chain([last]);
         Self {
-            parts: Part::chain(chain),
+            placed: Placed::chain(chain),
             at: 0,
-            count: 0.0,
+            count: shape.part.number(0) as f64,
+            apart: shape.part.of() as f64,
             last_ns: 0,
-            arrivals,
+            arrivals: shape.arrivals,
             random: random::seeded(seed, 0x5c4e_d01e),
         }
     }
@@ -135,8 +161,8 @@ impl Schedule {
         let end = self.requests_by(end_ns as f64);
         let skipped = match self.arrivals {
             Arrivals::Even => {
-                let skipped = self.even_before(end_ns, (end - self.count).max(0.0));
-                self.count += skipped as f64;
+                let skipped = self.even_before(end_ns, (end - self.count).max(0.0) / self.apart);
+                self.count += skipped as f64 * self.apart;
                 skipped
             }
             Arrivals::Poisson if end <= self.count => 0,
@@ -147,7 +173,7 @@ impl Schedule {
                 skipped
             }
         };
-        self.at = self.parts.partition_point(|part| part.before < self.count).saturating_sub(1);
+        self.at = self.placed.partition_point(|placed| placed.before < self.count).saturating_sub(1);
         self.last_ns = self.last_ns.min(end_ns);
         skipped
     }
@@ -157,7 +183,7 @@ impl Schedule {
         let (mut before, mut not_before) = (0, owed as u64 + 2);
         while before < not_before {
             let middle = u64::midpoint(before, not_before);
-            if self.due_ns(self.count + middle as f64) < end_ns {
+            if self.due_ns(self.count + middle as f64 * self.apart) < end_ns {
                 before = middle + 1;
             } else {
                 not_before = middle;
@@ -179,14 +205,14 @@ impl Schedule {
 
     /// Returns the number of requests due from the first instant to `ns`.
     fn requests_by(&self, ns: f64) -> f64 {
-        let part = &self.parts[self.parts.partition_point(|part| part.begins_ns <= ns) - 1];
-        part.before + part.stretch.requests_within(ns - part.begins_ns)
+        let placed = &self.placed[self.placed.partition_point(|placed| placed.begins_ns <= ns) - 1];
+        placed.before + placed.stretch.requests_within(ns - placed.begins_ns)
     }
 
     /// Returns when the request at `count` is due.
     fn due_ns(&self, count: f64) -> u64 {
-        let after = self.parts[self.at..].partition_point(|part| part.before < count);
-        self.parts[self.at + after.saturating_sub(1)].due_ns(count)
+        let after = self.placed[self.at..].partition_point(|placed| placed.before < count);
+        self.placed[self.at + after.saturating_sub(1)].due_ns(count)
     }
 }
 
@@ -197,13 +223,13 @@ impl Iterator for Schedule {
         if self.arrivals == Arrivals::Poisson {
             self.count += exponential(&mut self.random);
         }
-        while self.parts.get(self.at + 1).is_some_and(|next| next.before < self.count) {
+        while self.placed.get(self.at + 1).is_some_and(|next| next.before < self.count) {
             self.at += 1;
         }
         // If a rate falls to nearly zero, the square root of what is left of it is not exact.
-        self.last_ns = self.last_ns.max(self.parts[self.at].due_ns(self.count));
+        self.last_ns = self.last_ns.max(self.placed[self.at].due_ns(self.count));
         if self.arrivals == Arrivals::Even {
-            self.count += 1.0;
+            self.count += self.apart;
         }
         Some(self.last_ns)
     }

@@ -13,7 +13,7 @@ fn open(stretches: &[(f64, f64, f64)], arrivals: Arrivals) -> Open {
             length_ns: seconds * 1e9,
         })
         .collect();
-    Open { connections: 1, arrivals, stretches }
+    Open { connections: 1, arrivals, stretches, part: Part::WHOLE }
 }
 
 fn due_before(shape: &Open, seconds: f64, seed: u64) -> Vec<u64> {

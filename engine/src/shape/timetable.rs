@@ -178,6 +178,7 @@ impl Filler {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::part::Part;
     use crate::shape::schedule::Stretch;
     use crate::spec::Arrivals;
     use std::sync::mpsc;
@@ -185,7 +186,7 @@ mod tests {
     fn shape(per_s: f64) -> Open {
         let per_ns = per_s / 1e9;
         let stretch = Stretch { from_per_ns: per_ns, to_per_ns: per_ns, length_ns: 1e9 };
-        Open { connections: 4, arrivals: Arrivals::Even, stretches: vec![stretch] }
+        Open { connections: 4, arrivals: Arrivals::Even, stretches: vec![stretch], part: Part::WHOLE }
     }
 
     #[test]

@@ -74,7 +74,7 @@ fn run_on(spec: TrialSpec, script: Script, board: Option<Arc<Board>>) -> TrialRe
     let mut collector = Collector::new(&plan);
     let (outbox, inbox) = mpsc::channel();
     let (_returned, spent) = mpsc::channel();
-    let (mut feeds, _) = feed::feeds(&plan.requests, 1, plan.seed);
+    let (mut feeds, _) = feed::feeds(&plan.requests, 1, plan.part, plan.seed);
     let place = Place { course: &course, thread: 0, feed: feeds.remove(0), outbox, spent, board };
     let net = Simulated::new(script, plan.shape.connections(), now_ns);
     match &plan.shape {
@@ -100,7 +100,8 @@ fn run_on(spec: TrialSpec, script: Script, board: Option<Arc<Board>>) -> TrialRe
         }
     }
     collector.end_turn(&course);
-    let record = collector.record(spec, &course, &Beginning { at_ns: BEGAN_NS, unix_ns: 0 }, no_probes(&plan));
+    let record =
+        collector.record(spec, &course, &Beginning { at_ns: BEGAN_NS, unix_ns: 0 }, no_probes(&plan));
     assert_consistent(&record);
     record
 }

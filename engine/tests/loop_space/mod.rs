@@ -87,7 +87,7 @@ fn run(plan: &Plan, net: Played) -> Vec<Tally> {
     course.begin(BEGAN_NS);
     let (outbox, inbox) = mpsc::channel();
     let (_returned, spent) = mpsc::channel();
-    let (mut feeds, _) = feed::feeds(&plan.requests, 1, plan.seed);
+    let (mut feeds, _) = feed::feeds(&plan.requests, 1, plan.part, plan.seed);
     let place = Place { course: &course, thread: 0, feed: feeds.remove(0), outbox, spent, board: None };
     match &plan.shape {
         Shape::Closed(shape) => {

@@ -10,6 +10,7 @@ use crumple_engine::faults::Faults;
 use crumple_engine::http::lines::is_value;
 use crumple_engine::http::template::Template;
 use crumple_engine::http::values::{Files, Values};
+use crumple_engine::part::Part;
 use crumple_engine::random;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -64,7 +65,7 @@ impl Source {
 
     /// Returns the values of the request before which `turn` others came.
     pub fn values(&mut self, turn: u64) -> Values<'_> {
-        Values::new(turn, &mut self.last_seq, &mut self.random)
+        Values::new(Part::WHOLE, turn, &mut self.last_seq, &mut self.random)
     }
 }
 
