@@ -4,9 +4,8 @@ use crate::clock::{now_ns, unix_ahead_ns};
 use crate::phase::Course;
 use crate::plan::Plan;
 
-/// In an open shape the first instant lies so far ahead: requests that are due while the threads wake up would be sent
-/// late.
-const OPEN_LEAD_NS: u64 = 20_000_000;
+/// So long before its first instant a load begins to wake up its threads: what is due meanwhile would be sent late.
+pub const LEAD_NS: u64 = 20_000_000;
 
 /// The first instant of a trial, on both clocks.
 pub struct Beginning {
@@ -15,14 +14,16 @@ pub struct Beginning {
 }
 
 impl Beginning {
-    /// Returns the first instant of a trial of this plan whose threads are ready now.
-    pub fn of(plan: &Plan) -> Self {
-        Self::after(if plan.shape.is_open() { OPEN_LEAD_NS } else { 0 })
+    /// Returns the first instant of a trial of this plan whose threads are ready now: `told_ns`, unless that has passed. Then
+    /// users begin at once, and a schedule as soon as nothing of it would be late.
+    pub fn of(plan: &Plan, told_ns: u64) -> Self {
+        Self::at(told_ns, if plan.shape.is_open() { LEAD_NS } else { 0 })
     }
 
-    /// Returns the instant `lead_ns` from now.
-    fn after(lead_ns: u64) -> Self {
-        let at_ns = now_ns() + lead_ns;
+    /// Returns the instant `told_ns`, or `lead_ns` from now if it has passed.
+    fn at(told_ns: u64, lead_ns: u64) -> Self {
+        let now_ns = now_ns();
+        let at_ns = if told_ns > now_ns { told_ns } else { now_ns + lead_ns };
         Self { at_ns, unix_ns: at_ns.wrapping_add(unix_ahead_ns()) }
     }
 }
@@ -42,12 +43,21 @@ mod tests {
 
     #[test]
     fn both_clocks_name_the_same_first_instant() {
-        for lead_ns in [0, OPEN_LEAD_NS] {
-            let beginning = Beginning::after(lead_ns);
+        for lead_ns in [0, LEAD_NS] {
+            let beginning = Beginning::at(0, lead_ns);
             // The distance between the clocks is read to the microsecond.
             let about = beginning.at_ns - 1_000_000..=beginning.at_ns + 1_000_000;
             assert!(stamped_ns(beginning.unix_ns, unix_ahead_ns(), about).is_some());
             assert!(beginning.at_ns - lead_ns <= now_ns());
+        }
+    }
+
+    #[test]
+    fn an_instant_that_is_told_is_the_first_unless_it_has_passed() {
+        for lead_ns in [0, LEAD_NS] {
+            let (before_ns, told_ns) = (now_ns(), now_ns() + 3_600_000_000_000);
+            assert_eq!(Beginning::at(told_ns, lead_ns).at_ns, told_ns);
+            assert!(Beginning::at(before_ns, lead_ns).at_ns >= before_ns + lead_ns);
         }
     }
 }

@@ -116,20 +116,16 @@ fn measure(spec: TrialSpec, plan: &Plan, caller: &Caller) -> Result<TrialRecord,
         let watches = Watches::new(&threads, plan.server_pid, before, Readers::beside(plan)?, plan);
         let mut collecting =
             Collecting::new(plan, Arc::clone(&course), channels, Collector::new(plan), watches);
-        if plan.is_told {
-            caller.hold(0)?;
-        }
+        let told_ns = if plan.is_told { caller.hold(0)? } else { None };
         // At the first instant all threads are ready.
-        let beginning = Beginning::of(plan);
+        let beginning = Beginning::of(plan, told_ns.unwrap_or_default());
         begin(plan, 0, &course, beginning.at_ns);
         let filling = fill(scope, plan, timetable.as_ref(), beginning.at_ns, is_over)?;
         for turn in 0..plan.turns.len().max(1) {
             if turn > 0 {
-                if !caller.hold(turn)? {
-                    break;
-                }
+                let Some(told_ns) = caller.hold(turn)? else { break };
                 workers.wait()?;
-                begin(plan, turn, &course, now_ns());
+                begin(plan, turn, &course, told_ns.max(now_ns()));
             }
             collecting.begin();
             let mut reading = beside.begin(scope, plan, &course)?;

@@ -1,10 +1,10 @@
 //! `crumple-engine serve`: puts loads on from this machine for a lab on another one, which it hears through its standard
 //! input alone: it listens on no port but the null server's, on loopback.
 //!
-//! A line of the lab is a TrialSpec, one of the words of a trial (`go`, `end`, `beat`), `facts`, `clock`, `resolve NAME`,
-//! `knock ADDRESS:PORT`, `null-server` with its arguments, or `null-server-end`. Each trial is one of `crumple-engine run`,
-//! so that it measures as one that a lab starts beside itself. If the lab is silent this process ends, and so does its
-//! trial, which has a timer of its own.
+//! A line of the lab is a TrialSpec, one of the words of a trial (`go`, `go INSTANT`, `end`, `beat`), `facts`, `clock`,
+//! `resolve NAME`, `knock ADDRESS:PORT`, `null-server` with its arguments, or `null-server-end`. Each trial is one of
+//! `crumple-engine run`, so that it measures as one that a lab starts beside itself. If the lab is silent this process
+//! ends, and so does its trial, which has a timer of its own.
 
 mod facts;
 mod null;
@@ -58,7 +58,7 @@ impl Host {
     fn hear(&mut self, line: &str) {
         let heard = match line.split_once(' ').unwrap_or((line, "")) {
             // Without a trial: it has just ended.
-            (BEAT | GO | END, "") => {
+            (BEAT | END, "") | (GO, _) => {
                 if let Some(trial) = locked(&self.trial).as_mut() {
                     trial.tell(line);
                 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::beginning::{Beginning, begin};
 use crate::beside::Beside;
-use crate::caller::{self, END, GO};
+use crate::caller::{self, END, told_ns};
 use crate::clock::now_ns;
 use crate::failure::Failure;
 use crate::output;
@@ -25,8 +25,8 @@ use crate::watches::Watches;
 /// What is to be done now: a line on standard input.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
-    /// The next turn begins.
-    Go,
+    /// The next turn begins: at this instant, or at once if it has passed.
+    Go(u64),
     /// The warm-up is over.
     Measure,
     /// The load is over.
@@ -71,12 +71,13 @@ fn follow() -> Result<Receiver<Order>, Failure> {
 fn read_orders(orders: &Sender<Order>) {
     let _ = caller::each_line(None, |line| {
         let order = match line {
-            GO => Order::Go,
-            MEASURE => Order::Measure,
-            END => Order::End,
-            _ => return,
+            MEASURE => Some(Order::Measure),
+            END => Some(Order::End),
+            line => told_ns(line, now_ns()).map(Order::Go),
         };
-        let _ = orders.send(order);
+        if let Some(order) = order {
+            let _ = orders.send(order);
+        }
     });
     std::process::exit(1);
 }
@@ -92,10 +93,8 @@ fn watch(plan: &Plan, orders: &Receiver<Order>) -> Result<Probes, Failure> {
     thread::scope(|scope| {
         for turn in 0..plan.turns.len().max(1) {
             output::complain(&format!("{{\"held\":{turn}}}"));
-            if !is_begun(orders) {
-                break;
-            }
-            let at_ns = if turn == 0 { Beginning::of(plan).at_ns } else { now_ns() };
+            let Some(told_ns) = begun(orders) else { break };
+            let at_ns = if turn == 0 { Beginning::of(plan, told_ns).at_ns } else { told_ns.max(now_ns()) };
             begin(plan, turn, &course, at_ns);
             sampling.begin();
             let mut reading = beside.begin(scope, plan, &course)?;
@@ -111,13 +110,13 @@ fn watch(plan: &Plan, orders: &Receiver<Order>) -> Result<Probes, Failure> {
     })
 }
 
-/// Waits until the next turn is to begin; false: the load is over.
-fn is_begun(orders: &Receiver<Order>) -> bool {
+/// Waits until it is told when the next turn begins; `None`: the load is over.
+fn begun(orders: &Receiver<Order>) -> Option<u64> {
     loop {
         match orders.recv() {
-            Ok(Order::Go) => return true,
+            Ok(Order::Go(told_ns)) => return Some(told_ns),
             Ok(Order::Measure) => {} // It was late.
-            Ok(Order::End) | Err(_) => return false,
+            Ok(Order::End) | Err(_) => return None,
         }
     }
 }
@@ -137,7 +136,7 @@ fn sample(sampling: &mut Sampling, course: &Course, orders: &Receiver<Order>) ->
                 course.stop(now_ns());
                 return true;
             }
-            Ok(Order::Go) | Err(RecvTimeoutError::Timeout) => {}
+            Ok(Order::Go(_)) | Err(RecvTimeoutError::Timeout) => {}
         }
     }
 }

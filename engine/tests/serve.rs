@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crumple_engine::clock::now_ns;
 use peer::record::assert_consistent;
 use peer::witness::{Witness, witnessed};
 use peer::{HELLO, answering, for_seconds, spec};
@@ -148,6 +149,26 @@ fn trials_follow_one_another_and_each_begins_when_it_is_told() {
     }
     served.close();
     assert!(served.engine.wait().unwrap().success());
+}
+
+#[test]
+fn a_load_begins_at_the_instant_of_its_clock_that_it_is_told() {
+    let (address, witness) = witnessed(|_| ());
+    let mut served = Served::start();
+    let mut spec = spec(&address, 20);
+    spec["begins"] = json!("told");
+    served.tell(&spec.to_string());
+    assert_eq!(served.says(), json!({"held": 0}));
+    let before_ns = now_ns();
+    served.tell("clock");
+    let there_ns = served.says()["clock"]["monotonic_ns"].as_u64().unwrap();
+    assert!((before_ns..=now_ns()).contains(&there_ns));
+    let (told, ahead) = (Instant::now(), Duration::from_millis(200));
+    let began_ns = now_ns() + ahead.as_nanos() as u64;
+    served.tell(&format!("go {began_ns}"));
+    assert_eq!(served.says(), json!({"over": 1}));
+    assert_eq!(served.says()["record"]["began_monotonic_ns"], began_ns);
+    assert!(witness.exchanges().iter().all(|exchange| exchange.read >= told + ahead));
 }
 
 #[test]

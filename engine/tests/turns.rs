@@ -2,11 +2,13 @@
 
 mod peer;
 
-use std::io::{BufRead, BufReader, Lines, Write};
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::io::Write;
+use std::process::{Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use crumple_engine::clock::now_ns;
+use peer::held::Held;
 use peer::record::{assert_consistent, busy_connections, count, series};
 use peer::witness::{Witness, witnessed};
 use peer::{HELLO, answering, refusal, spec};
@@ -30,44 +32,13 @@ fn in_turns(address: &str) -> Value {
     spec
 }
 
-struct Held {
-    engine: Child,
-    lines: Lines<BufReader<ChildStderr>>,
-}
-
-impl Held {
-    fn start(spec: &Value) -> Self {
-        let mut engine = peer::engine().arg("run").stdin(Stdio::piped()).spawn().unwrap();
-        engine.stdin.as_mut().unwrap().write_all(spec.to_string().as_bytes()).unwrap();
-        let lines = BufReader::new(engine.stderr.take().unwrap()).lines();
-        Self { engine, lines }
-    }
-
-    /// Returns the next line that is not progress.
-    fn says(&mut self) -> Value {
-        let mut values =
-            self.lines.by_ref().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
-        values.find(|value| value.get("at_s").is_none()).unwrap_or_default()
-    }
-
-    fn go(&mut self) {
-        self.engine.stdin.as_mut().unwrap().write_all(b"go\n").unwrap();
-    }
-
-    fn record(self) -> Value {
-        let output = self.engine.wait_with_output().unwrap();
-        assert!(output.status.success());
-        serde_json::from_slice(&output.stdout).unwrap()
-    }
-}
-
 /// Returns the record of a load that is held between its turns, and what a process of this test used meanwhile.
 fn run(spec: &Value, between: impl Fn(usize)) -> Value {
     let mut held = Held::start(spec);
     for turn in 1..spec["turns"].as_array().unwrap().len() {
         assert_eq!(held.says(), json!({"held": turn}));
         between(turn);
-        held.go();
+        held.tell("go");
     }
     held.record()
 }
@@ -152,7 +123,7 @@ fn what_is_used_between_turns_is_not_in_the_record() {
 
 /// Uses a core for this long.
 fn burn(time: Duration) {
-    let began = std::time::Instant::now();
+    let began = Instant::now();
     while began.elapsed() < time {
         std::hint::spin_loop();
     }
@@ -181,6 +152,24 @@ fn after_a_load_in_one_go_no_more_text_is_expected() {
     let (code, fault) = refusal(&bad);
     assert_eq!(code, Some(2));
     assert!(fault["error"].as_str().unwrap().contains("must measure for as long"), "{fault}");
+}
+
+#[test]
+fn a_turn_begins_at_the_instant_that_it_is_told() {
+    let (address, witness) = witnessed(|_| ());
+    let mut held = Held::start(&in_turns(&address));
+    for turn in 1..5 {
+        assert_eq!(held.says(), json!({"held": turn}));
+        thread::sleep(Duration::from_millis(100)); // What was on its way has come by now.
+        let (told, ahead) = (Instant::now(), Duration::from_millis(200));
+        held.tell(&format!("go {}", now_ns() + ahead.as_nanos() as u64));
+        while witness.exchanges().last().unwrap().read < told {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let first = witness.exchanges().into_iter().find(|exchange| exchange.read > told).unwrap();
+        assert!(first.read >= told + ahead, "{:?}", first.read - told);
+    }
+    assert_consistent(&held.record());
 }
 
 #[test]

@@ -5,8 +5,9 @@ mod peer;
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use crumple_engine::clock::now_ns;
 use peer::{for_seconds, spec};
 use serde_json::{Value, json};
 
@@ -91,6 +92,18 @@ fn a_server_is_watched_from_the_line_go_for_the_time_of_the_load() {
     assert!(probes["machine"]["window"]["busy_ns"].as_u64().unwrap() > 0);
     assert!(!probes["sockets"]["at_ns"].as_array().unwrap().is_empty());
     assert_eq!(probes["threads"], json!([]));
+}
+
+#[test]
+fn it_begins_at_the_instant_that_it_is_told() {
+    let server = Busy::start();
+    let mut watching = Watching::start(&watching_of(&server, 0.3));
+    watching.is_held(0);
+    let (told, ahead) = (Instant::now(), Duration::from_millis(500));
+    watching.order(&format!("go {}", now_ns() + ahead.as_nanos() as u64));
+    let probes = watching.probes();
+    assert!(told.elapsed() >= ahead + Duration::from_millis(300), "{:?}", told.elapsed());
+    assert!((0.2..=10.0).contains(&span_s(&probes)), "{}", span_s(&probes));
 }
 
 #[test]

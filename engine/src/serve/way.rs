@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::clock::unix_ns;
+use crate::clock::{now_ns, unix_ns};
 use crate::failure::Failure;
 use crate::output;
 
@@ -25,7 +25,8 @@ const KNOCK: Duration = Duration::from_millis(2500);
 pub fn answer(line: &str) -> Result<(), Failure> {
     let (command, of) = line.split_once(' ').unwrap_or((line, ""));
     if command == "clock" {
-        return output::print(&json!({"clock": {"unix_ns": unix_ns()}}).to_string());
+        let clock = json!({"monotonic_ns": now_ns(), "unix_ns": unix_ns()});
+        return output::print(&json!({"clock": clock}).to_string());
     }
     let (command, of) = (command.to_owned(), of.to_owned());
     let say = move || {

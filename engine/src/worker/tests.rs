@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::beginning::Beginning;
+use crate::beginning::{Beginning, LEAD_NS};
 use crate::board::Board;
 use crate::collector::Collector;
 use crate::http::feed;
@@ -69,8 +69,9 @@ fn run_on(spec: TrialSpec, script: Script, board: Option<Arc<Board>>) -> TrialRe
     let plan = spec.plan().map_err(|failure| failure.error).unwrap();
     let course = Course::new(plan.warm_up.map(|warm_up| warm_up.stop), plan.stop);
     course.begin(BEGAN_NS);
-    // An open load has a moment before its first instant.
-    let now_ns = if plan.shape.is_open() { BEGAN_NS - 20 * MS } else { BEGAN_NS };
+    // An open load, and one that is told when to begin, have a moment before the first instant.
+    let is_ahead = plan.shape.is_open() || plan.is_told;
+    let now_ns = if is_ahead { BEGAN_NS - LEAD_NS } else { BEGAN_NS };
     let mut collector = Collector::new(&plan);
     let (outbox, inbox) = mpsc::channel();
     let (_returned, spent) = mpsc::channel();

@@ -4,6 +4,7 @@
 
 pub mod asked;
 pub mod harness;
+pub mod held;
 pub mod proxy;
 pub mod record;
 pub mod tls;

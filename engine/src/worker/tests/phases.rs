@@ -139,3 +139,26 @@ fn who_ends_a_warm_up_by_number_goes_on_as_the_others_do() {
     let record = run(spec, answering(10 * MS, |_| Reply::Bytes(HELLO)));
     assert_eq!(record.outcomes.total(), 30, "{:?}", record.outcomes);
 }
+
+#[test]
+fn a_load_that_is_told_when_to_begin_does_nothing_before() {
+    let warm_up = json!({"connections": 3, "pauses": true, "stop": {"kind": "duration", "duration_s": 0.3}});
+    let ramp = json!({"kind": "ramp", "from_connections": 3, "to_connections": 9, "over_s": 0.5,
+        "pause_ms": 0.0, "pause": "fixed"});
+    let closed = json!({"kind": "closed", "connections": 10, "pause_ms": 0.0, "pause": "fixed"});
+    for (shape, warm_up) in
+        [(&closed, &Value::Null), (&closed, &warm_up), (&ramp, &Value::Null), (&ramp, &warm_up)]
+    {
+        let [at_once, told] = ["at-once", "told"].map(|begins| {
+            let load = spec(shape.clone(), 1_000, |spec| {
+                (spec["begins"], spec["warm_up"]) = (json!(begins), warm_up.clone());
+            });
+            run(load, answering(10 * MS, |_| Reply::Bytes(HELLO)))
+        });
+        assert!(told.outcomes.ok.abs_diff(at_once.outcomes.ok) < 10, "{:?}", told.outcomes);
+        assert_eq!((told.users, &told.series.at_ns), (at_once.users, &at_once.series.at_ns));
+        assert!(told.users_waited_ns <= at_once.users_waited_ns + MS, "{}", told.users_waited_ns);
+        let times = &told.histograms.response_time;
+        assert!(times.max_ns <= Some(10_010_000), "{times:?}");
+    }
+}
