@@ -123,6 +123,15 @@ class Blocks:
 
     def make_ready(self) -> None:
         """Check and build the run's servers. Raises UsageError if programs changed since its first trial."""
+        used = self._cleared()
+        self._ready = ready.make_ready(used, self._described, self._running, self._means.watcher)
+        self._note_host()
+
+    def _cleared(self) -> set[str]:
+        """Make room for trials that are tried again; return the servers that are used.
+
+        Raises UsageError if programs changed.
+        """
         open_blocks = [block for block in self.file.blocks if self.left_in(block)]
         used = {each.server for block in open_blocks for each in self.left_in(block)}
         self._programs = {label: _program(label, self._described) for label in used}
@@ -133,8 +142,7 @@ class Blocks:
         for each in self._earlier:
             self.figures.pop(each, None)
         self._earlier = set()
-        self._ready = ready.make_ready(used, self._described, self._running, self._means.watcher)
-        self._note_host()
+        return used
 
     def _note_host(self) -> None:
         """Note this machine in run.json if the run was begun on another one, and is not known to be on it."""
@@ -149,16 +157,17 @@ class Blocks:
         """Count the block as begun: its trials are now among those that must be run."""
         self._blocks_begun.add((block.experiment, block.number))
 
-    def do(self, block: Block, why: str = "") -> None:
-        """Execute the trials that are left in a block.
+    def do(self, blocks: Sequence[Block], why: str = "") -> None:
+        """Execute the trials that are left in these blocks.
 
-        `why`: empty if the block is run whatever the results so far are. Raises StorageFull, NotWritable.
+        `why`: empty if they are run whatever the results so far are. Raises StorageFull, NotWritable.
         """
-        self._means.watcher.block(self.file.study.name, block, why)
-        to_do = self.left_in(block)
-        shares_time = self.scale_of(block.experiment).slices > 1
-        for group in [to_do] if shares_time else [[each] for each in to_do]:
-            self._together(group)
+        for block in blocks:
+            self._means.watcher.block(self.file.study.name, block, why)
+            to_do = self.left_in(block)
+            shares_time = self.scale_of(block.experiment).slices > 1
+            for group in [to_do] if shares_time else [[each] for each in to_do]:
+                self._together(group)
 
     @property
     def judges(self) -> bool:

@@ -153,7 +153,7 @@ class Session:
                 held.enter_context(begun.store.held())
             databases = held.enter_context(database.on_demand(database_url))
             means = Means(load, workload.find(self._root), databases, watcher, self._pace, self._look)
-            self._runs = [Blocks(each, self._root, means) for each in self._begun]
+            self._runs = [self._blocks(each, means) for each in self._begun]
             for run in self._runs:
                 run.make_ready()
             self._ends_s = time.monotonic() + self.budget_s
@@ -162,6 +162,9 @@ class Session:
             self._further_blocks()
             for run in self._runs:
                 self._end(run)
+
+    def _blocks(self, begun: Begun, means: Means) -> Blocks:
+        return Blocks(begun, self._root, means)
 
     @property
     def adapts(self) -> bool:
@@ -227,21 +230,21 @@ class Session:
         """Execute what is left of these blocks, as far as the time allows, in the order of their numbers."""
         for run, block in sorted(blocks, key=lambda each: each[1].number):
             if run.left_in(block) and (self._takes_s(run, block) or 0.0) <= self._left_s:
-                self._do(run, block)
+                self._do(run, [block])
 
     def _further_blocks(self) -> None:
         for run in self._runs:
             self._judge(run)
         while (choice := self._choice(self._left_s)) is not None:
             run = next(run for run in self._runs if run.file.id == choice.place.run)
-            block = self._next(run)[choice.place.experiment]
-            servers = tuple(dict.fromkeys(each.server for each in block.trials))
-            why = ChosenBlock(
-                experiment=block.experiment, block=block.number, servers=servers, why=str(choice)
-            )
-            run.note(chosen=(*run.file.chosen, why))
-            self._do(run, block, why.why)
+            blocks, why = self._of_choice(run, choice), str(choice)
+            run.note(chosen=(*run.file.chosen, *(_chosen(block, why) for block in blocks)))
+            self._do(run, blocks, why)
             self._judge(run)
+
+    def _of_choice(self, run: Blocks, choice: Choice) -> list[Block]:
+        """Return the blocks to be run next."""
+        return [self._next(run)[choice.place.experiment]]
 
     def _choice(self, left_s: float) -> Choice | None:
         following, claims = dict[ExperimentPlace, Next](), list[Open]()
@@ -277,13 +280,14 @@ class Session:
             ),
         )
 
-    def _do(self, run: Blocks, block: Block, why: str = "") -> None:
-        run.begin(block)
+    def _do(self, run: Blocks, blocks: Sequence[Block], why: str = "") -> None:
+        for block in blocks:
+            run.begin(block)
         self._look()
         if run.file.stopped or run.file.undecided:
             # A resumed run has the reasons why it stopped before; it goes on now, so they no longer hold.
             run.note(stopped={}, undecided={})
-        run.do(block, why)
+        run.do(blocks, why)
 
     def _judge(self, run: Blocks) -> None:
         if not run.judges:
@@ -347,6 +351,11 @@ class Session:
 def _is_first(run: Blocks, block: Block) -> bool:
     """Return whether the block must be run, or was begun before."""
     return run.file.must(block) or run.begun.asked is not None or run.has_begun(block)
+
+
+def _chosen(block: Block, why: str) -> ChosenBlock:
+    servers = tuple(dict.fromkeys(each.server for each in block.trials))
+    return ChosenBlock(experiment=block.experiment, block=block.number, servers=servers, why=why)
 
 
 def _in_sum(each_s: Iterable[float | None]) -> float | None:
