@@ -28,6 +28,7 @@ NAVIGATION = {
         "docs/adding-a-server",
         "docs/writing-a-study",
         "docs/several-hosts",
+        "docs/cluster",
         "docs/reports",
         "docs/database",
         "docs/wheels",

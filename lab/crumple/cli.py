@@ -54,9 +54,11 @@ TABLES = {
     "load_commands": ("load",),
     "search_commands": ("find", "diagnose", "versus", "import"),
     "run_commands": ("try", "run", "join", "report"),
-    "server_commands": ("servers", "workloads", "studies", "setup", "verify", "new-server", "costs", "fleet"),
+    "server_commands": (
+        "servers", "workloads", "studies", "setup", "verify", "new-server", "costs", "fleet", "cluster",
+    ),
     "result_commands": ("list", "show", "compare", "export", "completion"),
-}
+}  # fmt: skip
 COMMANDS = tuple(name for names in TABLES.values() for name in names)
 # The commands that --save keeps as a file, with the place of their flags.
 SAVED = {

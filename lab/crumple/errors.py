@@ -146,6 +146,10 @@ class LoadHostLost(EngineFailed):
         self.how = how
 
 
+class ClusterLost(CrumpleError):
+    """The scheduler of a cluster, or the last of its hosts, was lost. What has arrived is stored."""
+
+
 class ServerFailed(CrumpleError):
     """A server that could not be built, started, kept alive or stopped.
 

@@ -30,7 +30,8 @@ PAGES = Need("a page (--html) needs", _PAGES)
 STUDIES = Need("servers and studies need", {**_NUMPY, **_PAGES, "pymysql": "pymysql"})
 # Asked for when a table is written, by what writes it.
 TABLES = Need("Parquet files need", {"polars": "polars"})
-EXTRAS: Mapping[str, Need] = {"studies": STUDIES, "data": TABLES}
+CLUSTERS = Need("a cluster needs", {"distributed": "distributed", "cryptography": "cryptography"})
+EXTRAS: Mapping[str, Need] = {"studies": STUDIES, "data": TABLES, "cluster": CLUSTERS}
 # What a command needs from the start. Not each command is here: see `missing`.
 OF_COMMAND = {
     "versus": COMPARISONS,
@@ -43,6 +44,7 @@ OF_COMMAND = {
     "servers": STUDIES,
     "workloads": STUDIES,
     "studies": STUDIES,
+    "cluster": CLUSTERS,
 }
 
 
@@ -52,15 +54,20 @@ def check(command: str, *, page: bool) -> None:
     Before anything is measured, as a result must not be lost for want of what draws it.
     """
     for need in filter(None, (OF_COMMAND.get(command), PAGES if page else None)):
-        absent = [each for each, module in need.packages.items() if find_spec(module) is None]
-        if absent:
-            raise _not_installed(need, absent)
+        require(need)
+
+
+def require(need: Need) -> None:
+    """Return if it is installed. Raises CrumpleError."""
+    absent = [each for each, module in need.packages.items() if find_spec(module) is None]
+    if absent:
+        raise _not_installed(need, absent)
 
 
 def missing(module: str) -> CrumpleError | None:
     """Return what to say where the import of a module failed; None: it belongs to no extra."""
     first = module.partition(".")[0]
-    for need in (COMPARISONS, PAGES, STUDIES, TABLES):
+    for need in (COMPARISONS, PAGES, STUDIES, TABLES, CLUSTERS):
         absent = [each for each, brought in need.packages.items() if brought == first]
         if absent:
             return _not_installed(need, absent)

@@ -7,18 +7,21 @@ import contextlib
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from rich.text import Text
 
+from crumple import extras
 from crumple.commands import output, report, run_gate
 from crumple.commands.project_files import Project
 from crumple.drawing import numerals
 from crumple.errors import (
     EXIT_INTERRUPTED,
     EXIT_NOT_VALID,
+    ClusterLost,
     CrumpleError,
     Interrupted,
     StorageFull,
@@ -35,7 +38,7 @@ from crumple.run.blocks import Begun
 from crumple.run.pace import TrialPace
 from crumple.run.ready import Brought
 from crumple.run.run_live import LiveView
-from crumple.run.session import BUDGETS_S, Session
+from crumple.run.session import BUDGETS_S, Session, SessionOutlook
 from crumple.run.store import StoredTrial
 from crumple.study.claim import SCALES, ScaleName
 from crumple.study.study import Study
@@ -53,8 +56,8 @@ class RunArguments:
     servers. `only`: the id of one trial. `everything`: all studies of articles. `database`: the URL of the
     user's database; None: a private one. `retry_failed`, `mixed`: only for a resumed run, see `Begun`.
     `budget`: how long all runs may take, such as "30m"; None: the budget of the scale. `shard`: which part of
-    the run, such as "2/5"; None: all of it. `fail_if`: conditions on the verdicts; `junit`: a file for CI
-    platforms.
+    the run, such as "2/5"; None: all of it. `cluster`: the address of the cluster that measures; None: this
+    machine does. `fail_if`: conditions on the verdicts; `junit`: a file for CI platforms.
     """
 
     studies: Sequence[str]
@@ -69,6 +72,7 @@ class RunArguments:
     mixed: bool = False
     budget: str | None = None
     shard: str | None = None
+    cluster: str | None = None
     fail_if: Sequence[str] = ()
     junit: Path | None = None
 
@@ -92,6 +96,21 @@ class RunArguments:
             raise UsageError("--only asks for one trial, --shard for many", "leave one of them out")
         return int(found[1]), int(found[2])
 
+    def check_cluster(self) -> None:
+        """Raise UsageError if a flag makes no sense on a cluster."""
+        if self.cluster is None:
+            return
+        extras.require(extras.CLUSTERS)
+        if self.own:
+            message = "--server names a server of this machine, which the hosts of a cluster do not have"
+            raise UsageError(message, "put it into the project's servers/ on all of them")
+        if self.shard:
+            message = "a cluster shares out all of a run, and --shard asks for a part of it"
+            raise UsageError(message, "leave one of them out")
+        if self.retry_failed:
+            message = "--retry-failed repeats trials on the host that had them, and a cluster chooses none"
+            raise UsageError(message, "start a new run")
+
     def conditions(self) -> tuple[Condition, ...]:
         """Return what `fail_if` means. Raises UsageError, also for a file that cannot be written."""
         studies = [(name, Path(name)) for name in self.studies]
@@ -108,6 +127,7 @@ def new(asked: RunArguments, as_json: bool, open_it: bool = False) -> int:
     if asked.database:
         database.check(asked.database)
     asked.part()
+    asked.check_cluster()
     fail_if = asked.conditions()
     here, budget_s = Project.here(), _budget_s(asked)
     scale = _scale(asked.scale) if asked.scale else _fitting(asked, budget_s, here)
@@ -121,7 +141,7 @@ def new(asked: RunArguments, as_json: bool, open_it: bool = False) -> int:
         _check(each, scale, own[each.name], asked, here)
     runs = _all_begun(studies, scale, own, asked, here)
     try:
-        code = carry_out(runs, here.root, budget_s=budget_s, database=asked.database)
+        code = carry_out(runs, here.root, budget_s=budget_s, database=asked.database, cluster=asked.cluster)
     except CrumpleError:
         # What ended the runs, a full disk for instance, may also fail the report. Raise the first error.
         with contextlib.suppress(CrumpleError):
@@ -154,6 +174,7 @@ def resume(listed: str, asked: RunArguments, as_json: bool, open_it: bool = Fals
     names = [*dict.fromkeys(listed.split(","))]
     if asked.only and len(names) > 1:
         raise UsageError("--only names a trial of one run", "name one run with --resume")
+    asked.check_cluster()
     fail_if = asked.conditions()
     here = Project.here()
     found = [store.find(here.runs, name) for name in names]
@@ -167,7 +188,9 @@ def resume(listed: str, asked: RunArguments, as_json: bool, open_it: bool = Fals
                 f"left out of {each.file.id}: {numerals.count(elsewhere, 'trial')} of blocks that another "
                 "host began; resume the run, or its shard, there"
             )
-    code = carry_out(resumed, here.root, budget_s=_budget_s(asked), database=asked.database)
+    code = carry_out(
+        resumed, here.root, budget_s=_budget_s(asked), database=asked.database, cluster=asked.cluster
+    )
     if code == EXIT_INTERRUPTED:
         return code
     for begun, to_do in zip(resumed, before, strict=True):
@@ -188,19 +211,51 @@ def _nothing_left(begun: Begun) -> str:
 
 
 def carry_out(
-    runs: Sequence[Begun], root: Path, *, budget_s: float | None = None, database: str | None = None
+    runs: Sequence[Begun],
+    root: Path,
+    *,
+    budget_s: float | None = None,
+    database: str | None = None,
+    cluster: str | None = None,
 ) -> int:
-    """Execute the runs in one session and return the exit code. Raises StorageFull, NotWritable."""
+    """Execute the runs in one session and return the exit code. `cluster`: where, if not on this machine.
+
+    Raises StorageFull, NotWritable, and CrumpleError if no cluster is reached, or it is lost.
+    """
     output.end_leftovers()
     for begun in runs:
         output.say(f"{begun.file.id}: seed {begun.file.seed}, stored in {begun.store.folder}")
-    session = Session(runs, root, budget_s)
+    if cluster is None:
+        return _conduct(Session(runs, root, budget_s), LiveView, runs, database)
+    # Imported here, as what reaches a cluster is an extra.
+    from crumple.commands import run_on_cluster
+
+    with run_on_cluster.reached(cluster, runs, root, budget_s, database) as (session, view):
+        return _conduct(session, view, runs, database, f" --cluster {cluster}")
+
+
+class _View(Protocol):
+    """Makes what is shown of a session."""
+
+    def __call__(
+        self,
+        name: str,
+        outlook: Callable[[], SessionOutlook],
+        *,
+        answer: Callable[[Begun], Text] | None,
+    ) -> LiveView: ...
+
+
+def _conduct(
+    session: Session, view_of: _View, runs: Sequence[Begun], database: str | None, where: str = ""
+) -> int:
+    """Conduct a session and return the exit code. `where`: what `crumple run` needs to continue it there."""
     output.say(_how_long(session))
     name = runs[0].file.id if len(runs) == 1 else numerals.count(len(runs), "study", "studies")
-    again = "; ".join(f"crumple run --resume {begun.file.id}" for begun in runs)
+    again = "; ".join(f"crumple run --resume {begun.file.id}{where}" for begun in runs)
     try:
         answer = _answer if len(runs) > 1 else None
-        with interruptible(), LiveView(name, lambda: session.outlook, answer=answer) as view:
+        with interruptible(), view_of(name, lambda: session.outlook, answer=answer) as view:
             session.conduct(view, database)
     except Interrupted:
         done, planned = session.outlook.trials, session.outlook.of
@@ -209,6 +264,10 @@ def carry_out(
         return EXIT_INTERRUPTED
     except StorageFull as full:
         raise StorageFull(full.message, f"free some space, then: {again}") from None
+    except ClusterLost as lost:
+        done = session.outlook.trials
+        message = f"{lost.message}; {numerals.count(done, 'trial')} are stored"
+        raise ClusterLost(message, f"{lost.remedy}, then: {again}") from None
     return max(code_of(begun.store.trials()) for begun in runs)
 
 

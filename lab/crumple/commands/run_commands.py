@@ -96,6 +96,14 @@ def run(
             callback=refuse_blank,
         ),
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Let the hosts of this cluster measure, each a block at a time: see crumple cluster.",
+            callback=refuse_blank,
+        ),
+    ] = None,
     retry_failed: Annotated[
         bool,
         typer.Option(
@@ -143,6 +151,7 @@ def run(
         mixed=mixed,
         budget=budget,
         shard=shard,
+        cluster=cluster,
         fail_if=fail_if or [],
         junit=junit,
     )

@@ -105,3 +105,48 @@ def fleet(
     from crumple.commands import fleet
 
     raise typer.Exit(fleet.run(what, from_ or [], json))
+
+
+@TABLE.command(
+    epilog=example(
+        "crumple cluster up loader-a loader-b",
+        "crumple run todo-json --cluster tls://10.0.0.1:8786",
+        "crumple cluster down",
+    )
+)
+def cluster(
+    what: Annotated[str, typer.Argument(metavar="up|down|worker", help="What to do.", callback=refuse_blank)],
+    named: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="HOST…|ADDRESS",
+            help="up: hosts, each an ssh destination, or a command that gives a shell there. worker: the "
+            "address of a scheduler, which Dask's own settings say how to reach.",
+            callback=refuse_blank,
+        ),
+    ] = None,
+    crumple: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH",
+            help="up: what starts crumple on the hosts. Default: what starts it here.",
+            callback=refuse_blank,
+        ),
+    ] = None,
+    listen: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="up: the address of this machine at which the hosts reach it. Default: the one at which the "
+            "first host sees it.",
+            callback=refuse_blank,
+        ),
+    ] = None,
+) -> None:
+    """Let several hosts measure a study: start a worker on each, and end them.
+
+    Exit code 1: one of the hosts did not join.
+    """
+    from crumple.commands import cluster
+
+    raise typer.Exit(cluster.run(what, named or [], crumple, listen))

@@ -16,7 +16,7 @@ COMMANDS = {
     "try": "run", "setup": "setup", "costs": "lists", "servers": "lists", "workloads": "lists",
     "studies": "lists", "verify": "verify", "new-server a": "setup", "run": "run", "report": "report",
     "join a": "join", "compare a b": "compare", "load http://127.0.0.1:1": "load",
-    "find http://127.0.0.1:1": "find", "fleet check": "fleet",
+    "find http://127.0.0.1:1": "find", "fleet check": "fleet", "cluster down": "cluster",
 }  # fmt: skip
 # Sends SIGINT just before a module is imported.
 HITS = """

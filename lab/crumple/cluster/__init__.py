@@ -1,0 +1,1 @@
+"""A study over a cluster: its blocks are dealt to hosts, over Dask's `distributed`, which is an extra."""

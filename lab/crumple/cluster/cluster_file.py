@@ -1,0 +1,85 @@
+"""What `crumple cluster up` keeps of its cluster, for this user alone: where it is, and the key to it.
+
+Scheduler, workers and clients have one certificate, made for the cluster, and each demands it of the others.
+So whoever holds it may run programs on all hosts, and nobody else can connect. On the hosts it is in no file
+that stays.
+"""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from distributed import Security
+
+from crumple import project
+from crumple.contract_base import Frozen
+
+ROLES = ("client", "scheduler", "worker")
+
+
+class Pass(Frozen):
+    """The certificate and its key, as PEM."""
+
+    certificate: str
+    key: str
+
+    @classmethod
+    def made(cls) -> "Pass":
+        """Make a new one, which is valid for a year."""
+        made = Security.temporary()
+        return cls(certificate=made.tls_ca_file, key=made.tls_client_key)
+
+    @property
+    def security(self) -> Security:
+        """As Dask takes it: all connections are encrypted, and both ends show the certificate."""
+        parts = {f"tls_{role}_cert": self.certificate for role in ROLES}
+        parts |= {f"tls_{role}_key": self.key for role in ROLES}
+        return Security(require_encryption=True, tls_ca_file=self.certificate, **parts)
+
+
+class ClusterFile(Frozen):
+    """A cluster that is up. `keeper`: the process that is its scheduler and holds its hosts."""
+
+    address: str
+    """Of its scheduler, as --cluster names it."""
+    keeper: int
+    key_to_it: Pass
+
+
+def path() -> Path:
+    """Return where it is kept."""
+    return project.cache() / "cluster.json"
+
+
+def read() -> ClusterFile | None:
+    """Return the cluster of this user that is up; None: none is. A keeper that was killed has no lock."""
+    with contextlib.suppress(FileNotFoundError), path().open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return ClusterFile.model_validate_json(file.read())
+    return None
+
+
+@contextmanager
+def kept(up: ClusterFile) -> Iterator[None]:
+    """Keep it, readable by this user alone and locked, until the context ends. Raises OSError."""
+    path().parent.mkdir(parents=True, exist_ok=True)
+    path().unlink(missing_ok=True)
+    file = os.open(path(), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        os.write(file, up.model_dump_json().encode())
+        yield
+    finally:
+        path().unlink(missing_ok=True)
+        os.close(file)
+
+
+def security(address: str) -> Security:
+    """Return what opens the cluster at an address; for one that somebody else started, as Dask is set."""
+    up = read()
+    return up.key_to_it.security if up and up.address == address else Security()

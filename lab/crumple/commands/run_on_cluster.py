@@ -1,0 +1,61 @@
+"""crumple run --cluster: reaches a cluster, says which of its hosts are alike, and notes them in the runs."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from rich.text import Text
+
+from crumple.cluster import cluster_hosts, cluster_session
+from crumple.cluster.cluster_hosts import HostSeen
+from crumple.cluster.cluster_session import Cluster, ClusterSession
+from crumple.cluster.cluster_view import ClusterView
+from crumple.commands import output
+from crumple.run import run_file
+from crumple.run.blocks import Begun
+from crumple.run.session import SessionOutlook
+
+
+@contextmanager
+def reached(
+    address: str, runs: Sequence[Begun], root: Path, budget_s: float | None, database: str | None
+) -> Iterator[tuple[ClusterSession, Callable[..., ClusterView]]]:
+    """Reach the cluster at an address until the `with` ends: a session on it, and what makes its view.
+
+    Raises CrumpleError.
+    """
+    if not address.startswith("tls://"):
+        output.say(f"{address} asks for no certificate: whoever reaches it may run programs on its hosts")
+    with cluster_session.reached(address, f"crumple {runs[0].file.id}") as cluster:
+        labels = {server for begun in runs for server in begun.file.servers}
+        costs = any("costs" in begun.file.machine for begun in runs)
+        seen = cluster.seen(labels, costs=costs)
+        for line in cluster_hosts.alike(seen):
+            output.say(line)
+        there = [_on(begun, seen) for begun in runs]
+        session = ClusterSession(there, root, budget_s, cluster, database)
+        yield session, partial(_view, cluster)
+
+
+def _view(
+    cluster: Cluster,
+    name: str,
+    outlook: Callable[[], SessionOutlook],
+    *,
+    answer: Callable[[Begun], Text] | None,
+) -> ClusterView:
+    view = ClusterView(name, outlook, [*cluster.hosts.values()], answer)
+    cluster.show(view)
+    return view
+
+
+def _on(begun: Begun, seen: Sequence[HostSeen]) -> Begun:
+    """Return the run with these hosts, and those that have measured some of it before."""
+    measured = {each.host_id for each in begun.store.trials()}
+    known = {each.id: each for each in begun.file.all_hosts if each.id in measured}
+    known |= {each.host.id: each.host for each in seen if each.host.id not in known}
+    file = begun.file.with_hosts([*known.values()])
+    run_file.write(begun.store, file)
+    return replace(begun, file=file)

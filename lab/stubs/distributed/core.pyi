@@ -1,0 +1,5 @@
+from enum import Enum
+
+class Status(Enum):
+    running = "running"
+    closed = "closed"

@@ -1,0 +1,55 @@
+"""What `crumple cluster` and `crumple run --cluster` refuse before anything is started."""
+
+from pathlib import Path
+
+import pytest
+from command_line import Call, caller
+from crumple.commands import cluster, run, run_on_cluster
+from crumple.commands.run import RunArguments
+from crumple.errors import UsageError
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    return caller(monkeypatch, capsys)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("up",), "no host is named; write crumple cluster up HOST…"),
+        (("up", "a", "b", "a"), "a is named twice; name each host once: it measures one block at a time"),
+        (("sideways",), "sideways is nothing that a cluster does; write crumple cluster up HOST…"),
+        (("down", "a"), "down a is nothing that a cluster does; write crumple cluster up HOST…"),
+        (("worker", "a", "b"), "worker a b is nothing that a cluster does; write crumple cluster up HOST…"),
+        (
+            ("down", "--listen", "::1"),
+            "--crumple and --listen are for a cluster that comes up; write crumple",
+        ),
+    ],
+)
+def test_what_is_not_understood_is_refused(call: Call, words: tuple[str, ...], said: str) -> None:
+    code, out, err = call("cluster", *words)
+    assert (code, out) == (2, "") and err.startswith(said), err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ({"own": ["./mine"]}, "--server names a server of this machine"),
+        ({"shard": "1/2"}, "a cluster shares out all of a run"),
+        ({"retry_failed": True}, "--retry-failed repeats trials on the host that had them"),
+    ],
+)
+def test_flags_that_make_no_sense_on_a_cluster_are_refused(flags: dict[str, object], said: str) -> None:
+    asked = RunArguments(studies=["demo"], cluster="tls://10.0.0.1:8786", **flags)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=said):
+        asked.check_cluster()
+    RunArguments(studies=["demo"], **flags).check_cluster()  # type: ignore[arg-type]
+
+
+def test_without_the_flag_nothing_of_it_is_imported() -> None:
+    text = Path(run.__file__).read_text(encoding="utf-8")
+    assert text.count("import run_on_cluster") == 1 and "\nfrom crumple.commands import run_on" not in text
+    assert cluster.run and run_on_cluster.reached
