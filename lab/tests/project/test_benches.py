@@ -22,8 +22,10 @@ BENCH = project.root() / "bench"
 # Script → the text that it prints when it has measured something.
 SAYS = {
     "agreement": "over wrk",
+    "beside_worker": "of a core",
     "build_site": "again, one is new, 1 rounds",
     "capture": "requests in the capture: at least",
+    "cluster_engines": "head   listens",
     "containers": "1 diagnosed",
     "cpu_per_request": "crumple's CPU: loop",
     "elsewhere": "3 of 3",
@@ -34,6 +36,7 @@ SAYS = {
     "large_answers": "wrk",
     "lateness": "control: nothing but a clock",
     "live_view": "95 % interval",
+    "lost_cluster_hosts": "stored before, 0 lost",
     "lost_loads": "over after",
     "memory": "each more takes",
     "mutations": "noticed by the stored servers 4 of 4",
