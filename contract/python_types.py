@@ -79,6 +79,7 @@ DEFAULTS = {
     "TlsSpec.verify": "True",
     "TrialRecord.began_monotonic_ns": "None",
     "TrialRecord.load_host": "None",
+    "TrialRecord.load_hosts": "()",
     "TrialRecord.reasons": "()",
     "TrialRecord.tls_fault": "None",
     "TrialSpec.begins": '"at-once"',

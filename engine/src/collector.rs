@@ -214,6 +214,7 @@ impl Collector {
             version: CONTRACT_VERSION,
             engine_version: env!("CARGO_PKG_VERSION").into(),
             load_host: None,
+            load_hosts: Vec::new(),
             spec,
             began_unix_ns: began.unix_ns,
             began_monotonic_ns: Some(began.at_ns),

@@ -11,6 +11,7 @@ use crate::spec::{CONTRACT_VERSION, TrialSpec};
 
 mod dependencies;
 mod histograms;
+mod load_hosts;
 mod machine;
 mod not_sent;
 mod processes;
@@ -22,6 +23,7 @@ mod unread;
 
 pub use dependencies::{DependencyRecord, ListenerRecord, PeerRecord};
 pub use histograms::{HistogramRecord, Histograms, decoded, encoded};
+pub use load_hosts::LoadHostRecord;
 pub use machine::{AllProcessesWindow, CoreColumns, MachineRecord, MachineWindow, OtherProgram};
 pub use not_sent::{NotSent, NotSentReason};
 pub use processes::{ProcessRecord, ProcessWindow, SampleColumns, ThreadRecord, ThreadWindow};
@@ -43,6 +45,9 @@ pub struct TrialRecord {
     /// Which machine the load came from, as it was named; null = the one that the record was asked for on.
     #[serde(default)]
     pub load_host: Option<String>,
+    /// What each of several load hosts did of the load; empty = it came from one machine.
+    #[serde(default)]
+    pub load_hosts: Vec<LoadHostRecord>,
     /// Wall clock at the first instant.
     pub began_unix_ns: u64,
     /// Monotonic clock of the load host at the first instant; null if the load came from several.

@@ -422,6 +422,53 @@ class Outcomes(Counted):
     unfinished: Count
 
 
+class HistogramRecord(Frozen):
+    """Times, and how often each occurred. The bounds and the mean are null if there are none."""
+
+    count: Count
+    min_ns: Count | None
+    mean_ns: float | None
+    max_ns: Count | None
+    encoded: str
+    """HdrHistogram, V2 compressed, base64. Values are in ns, with three significant digits."""
+
+
+class LoadHostRecord(Frozen):
+    """One of several load hosts, and what it did of the load in the measured phase."""
+
+    name: str
+    """As it was named."""
+
+    round_trip_ns: Count
+    """How long a line took there and back before the load."""
+
+    late_ns: Count
+    """How much later it began than the first of them, as far as their clocks tell."""
+
+    late_off_ns: Count
+    """By how much `late_ns` may be wrong."""
+
+    measured_ns: Count
+    scheduled: Count
+    outcomes: Outcomes
+    response_time: HistogramRecord
+    """From due to last byte, of the requests that ended `ok`."""
+
+    engine_lateness: HistogramRecord
+    """The engine's own lateness."""
+
+    beside_others: tuple[float, float] | None
+    """Its median response time divided by that of all others in the same intervals: the 95 % interval of
+    the mean of the logarithms over the intervals; null with too few of them.
+    """
+
+    validity: str
+    """The word of its own record's validity."""
+
+    problems: tuple[str, ...]
+    """The problems of its own record, a sentence each."""
+
+
 class NotSent(Frozen):
     """Why requests were not sent."""
 
@@ -613,17 +660,6 @@ class WarmUpRecord(Frozen):
 
     scheduled: Count
     outcomes: Outcomes
-
-
-class HistogramRecord(Frozen):
-    """Times, and how often each occurred. The bounds and the mean are null if there are none."""
-
-    count: Count
-    min_ns: Count | None
-    mean_ns: float | None
-    max_ns: Count | None
-    encoded: str
-    """HdrHistogram, V2 compressed, base64. Values are in ns, with three significant digits."""
 
 
 class Example(Frozen):
@@ -1436,6 +1472,9 @@ class TrialRecord(Frozen):
     spec: TrialSpec
     load_host: str | None = None
     """Which machine the load came from, as it was named; null = the one that the record was asked for on."""
+
+    load_hosts: tuple[LoadHostRecord, ...] = ()
+    """What each of several load hosts did of the load; empty = it came from one machine."""
 
     began_unix_ns: Count
     """Wall clock at the first instant."""
