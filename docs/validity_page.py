@@ -17,7 +17,7 @@ from crumple.record import reasons, validity
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "validity.md"
 RECORD = ROOT / "lab" / "crumple" / "record"
-CHECKS = ("validity", "invariants", "engine_limits", "disturbance", "growth", "failures")
+CHECKS = ("validity", "invariants", "engine_limits", "disturbance", "growth", "failures", "hosts_compared")
 # The argument of `assess` that another module makes, by the function that makes it.
 MADE_ELSEWHERE = {"unsteady": "growth_sentence"}
 PROBLEM, WARNING = "Return a problem if ", "Return a warning (?:if|where|for) "

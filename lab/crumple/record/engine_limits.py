@@ -56,7 +56,7 @@ def engine_share(record: TrialRecord) -> float | None:
         return None
     # The engine cannot use more cores than it has sending threads.
     threads = len(record.probes.threads) or record.spec.threads
-    cores = min(len(record.spec.cores) or threads, threads)
+    cores = min(invariants.engine_cores(record) or threads, threads)
     return (used_ns - _readings_ns(record)) / (record.measured_ns * cores)
 
 

@@ -110,7 +110,11 @@ def answered_within_ns(q: float, answered: Times, left: Times, never: int) -> fl
 
 def decode(encoded: str) -> Times:
     """HdrHistogram V2, compressed, base64 → its times. Raises NotStored if it cannot be decoded."""
-    read = cells(encoded)
+    return of_cells(cells(encoded))
+
+
+def of_cells(read: Cells) -> Times:
+    """The times of a histogram's cells."""
     return Times(tuple(map(read.middle, read.counts)), tuple(read.counts.values()))
 
 

@@ -97,7 +97,7 @@ def _cpu_time(record: TrialRecord, server_cores: Collection[int]) -> str | None:
     """Return a problem if server or engine used more CPU time than their cores had."""
     for whose, probe, cores in (
         ("server", record.probes.server, len(set(server_cores))),
-        ("engine", record.probes.engine, len(record.spec.cores)),
+        ("engine", record.probes.engine, engine_cores(record)),
     ):
         window = probe.window if probe else None
         if window is None or not cores:
@@ -110,6 +110,11 @@ def _cpu_time(record: TrialRecord, server_cores: Collection[int]) -> str | None:
                 f"core{'s' if cores > 1 else ''} had in {window.span_ns / 1e9:.3g} s"
             )
     return None
+
+
+def engine_cores(record: TrialRecord) -> int:
+    """Return how many cores the engine was bound to, on all load hosts; 0: it was not bound."""
+    return len(record.spec.cores) * max(1, len(record.load_hosts))
 
 
 def _received(record: TrialRecord) -> str | None:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from crumple.contract import OUTCOMES, OpenShapeSpec, RequestsStopSpec, TrialRecord
-from crumple.record import engine_limits, failures, histogram, invariants, reasons
+from crumple.record import engine_limits, failures, histogram, hosts_compared, invariants, reasons
 from crumple.record.disturbance import Disturbance
 from crumple.record.lateness import Limits
 
@@ -25,7 +25,15 @@ SLICE_SHARE_MAX = 0.5
 SAME_PROCESS = "the same process in every trial: this server was not started anew for each"
 
 Word = Literal[
-    "valid", "disturbed", "unsteady", "engine-limited", "schedule-missed", "port-limited", "not-valid"
+    "valid",
+    "disturbed",
+    "unsteady",
+    "engine-limited",
+    "schedule-missed",
+    "port-limited",
+    "late-start",
+    "agent-differs",
+    "not-valid",
 ]
 # What each word says, and why its limit is where it is: for docs/reference/validity.md.
 MEANINGS: dict[Word, tuple[str, str]] = {
@@ -50,6 +58,15 @@ MEANINGS: dict[Word, tuple[str, str]] = {
     "port-limited": (
         "The machine that loads had no local ports or descriptors left.",
         "The limit was that machine, and not the server.",
+    ),
+    "late-start": (
+        "Of several load hosts one began later than the others.",
+        "Until then only a part of the load was there.",
+    ),
+    "agent-differs": (
+        "One of several load hosts was answered faster or more slowly than the others.",
+        "The response times are then a mixture, and no quantile of it is the server's. What the server does "
+        "cancels, since the hosts are compared moment by moment.",
     ),
     "not-valid": (
         "The record contradicts itself, or the trial was not what it claims to be.",
@@ -117,6 +134,8 @@ def assess(
         ("not-valid", _memory_limited(record)),
         ("not-valid", _forbidden(record)),
         ("not-valid", _no_route(record)),
+        ("late-start", hosts_compared.late_start_problem(record)),
+        ("not-valid", hosts_compared.own_problem(record)),
         ("not-valid", _some_answers(record)),
         ("not-valid", _bytes(record)),
         ("not-valid", _warmed_up(record)),
@@ -126,6 +145,7 @@ def assess(
         ("not-valid", _too_long_for_slices(record)),
         ("unsteady", unsteady),
         *(("not-valid", each) for each in impossible),
+        ("agent-differs", hosts_compared.differs_problem(record)),
     )
     problems = [(word, problem) for word, problem in found if problem]
     doubts = (
