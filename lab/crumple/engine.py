@@ -84,16 +84,24 @@ class EndEarly:
 
 
 class LoadSource(Protocol):
-    """Another machine, which loads come from while the server and its probes are here."""
+    """One or more other machines, which loads come from while the server and its probes are here."""
 
     @property
     def name(self) -> str:
-        """As it was named on the command line."""
+        """As it was named on the command line; of several, all names."""
+
+    @property
+    def each(self) -> Sequence["OneLoadSource"]:
+        """The machines, one or more. A load that cannot be parted comes from the first."""
 
     def started(
         self, engine: "Engine", spec: TrialSpec, on_progress: OnProgress
     ) -> AbstractContextManager[Loading]:
         """Start an engine there, and its probes here, for one trial. Raises EngineFailed."""
+
+
+class OneLoadSource(LoadSource, Protocol):
+    """One machine which loads come from."""
 
     @property
     def physical_cores(self) -> list[list[int]]:

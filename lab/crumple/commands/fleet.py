@@ -7,7 +7,7 @@ from crumple.commands import output
 from crumple.drawing import numerals
 from crumple.errors import EXIT_NO, UsageError
 from crumple.load_host import fleet_check, where
-from crumple.load_host.fleet_check import ReachedHost, UnreachedHost
+from crumple.load_host.fleet_check import ReachedHost, Together, UnreachedHost
 
 
 def run(what: str, hosts: Sequence[str], as_json: bool) -> int:
@@ -29,6 +29,8 @@ def _print(found: Sequence[ReachedHost | UnreachedHost]) -> None:
     if reached:
         columns = [_column(each) for each in reached]
         output.as_table(("", *(each.where for each in reached)), list(zip(NAMES, *columns, strict=True)))
+    if len(reached) > 1:
+        _say_together(fleet_check.together(reached))
     for each in found:
         if isinstance(each, UnreachedHost):
             remedy = f"; {each.remedy}" if each.remedy else ""
@@ -36,6 +38,17 @@ def _print(found: Sequence[ReachedHost | UnreachedHost]) -> None:
         else:
             for line in _lines(each):
                 output.say(f"{each.where}: {line}")
+
+
+def _say_together(whole: Together) -> None:
+    at_least = "at least " if whole.ceiling.at_least else ""
+    output.say(
+        f"together: {numerals.count(whole.cores, 'core')}, {at_least}"
+        f"{numerals.rate(whole.ceiling.throughput_per_s)} by a thread on each; they begin within "
+        f"{numerals.duration(whole.start_apart_ns)} of one another"
+    )
+    for names in whole.one_machine:
+        output.say(f"{' and '.join(names)} are one machine, whose cores they share: leave all but one out")
 
 
 NAMES = (

@@ -1,1 +1,1 @@
-"""The machine that the load comes from, if it is another than the server's: the way to it, and its engine."""
+"""The machines that loads come from, unless it is the server's own: the ways there, and their engines."""

@@ -28,11 +28,15 @@ class Knocked(Lenient):
     error: str
 
 
-class Clock(Lenient):
-    """The wall clock."""
+# The engine counts nanoseconds in 64 bits.
+Nanoseconds = Annotated[int, Field(ge=0, lt=1 << 64)]
 
-    # The engine counts nanoseconds in 64 bits.
-    unix_ns: Annotated[int, Field(ge=0, lt=1 << 64)]
+
+class Clock(Lenient):
+    """The wall clock, and the monotonic one."""
+
+    unix_ns: Nanoseconds
+    monotonic_ns: Nanoseconds
 
 
 class Listening(Lenient):

@@ -1,7 +1,8 @@
 """Looks at load hosts before a load comes from them: is each reached, what is it, and what does it lack?"""
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from crumple.contract_base import Frozen
 from crumple.engine import Engine
@@ -11,6 +12,7 @@ from crumple.load_host.facts_there import FactsThere
 from crumple.load_host.load_host import LoadHost
 from crumple.load_host.where import Where
 from crumple.machine import capacity, ceiling
+from crumple.machine.ceiling import Ceiling
 
 # The lines that tell how far away a host is: its p99 is the second largest of two hundred. And the seconds
 # for them: a host that is 20 ms away has answered a hundred.
@@ -60,6 +62,8 @@ class ReachedHost(Frozen):
     """Whether the ceiling may be higher."""
     ceiling_why: str
     """Why it may be higher, or was not read."""
+    boot_id: str | None
+    """Which start of a kernel it has: hosts with the same one are one machine."""
     lacks: tuple[str, ...]
     """What makes it less fit for loads, each with its remedy."""
 
@@ -82,7 +86,7 @@ def _reached(host: LoadHost, engine: Engine) -> ReachedHost:
     with host.link() as link:
         was_sent = link.was_sent
     facts = host.facts
-    found = way.measured(host.clock_ns, LINES, LINES_S)
+    found = way.measured(host.clock, LINES, LINES_S)
     reached = ceiling.at_a_glance(replace(engine, load_host=host))
     return ReachedHost(
         where=host.name,
@@ -101,7 +105,41 @@ def _reached(host: LoadHost, engine: Engine) -> ReachedHost:
         ceiling_per_s=reached.throughput_per_s,
         ceiling_at_least=reached.at_least,
         ceiling_why=reached.why,
+        boot_id=facts.boot_id,
         lacks=tuple(lacking(facts, is_apart=not host.is_this_kernel)),
+    )
+
+
+@dataclass(frozen=True)
+class Together:
+    """Several load hosts that put one load on."""
+
+    cores: int
+    """All that their engines may use, each once."""
+    ceiling: Ceiling
+    """The requests per second that one thread on each reaches, all of them at once."""
+    start_apart_ns: int
+    """By how much they may begin apart, as far as lines through the pipe tell their clocks."""
+    one_machine: tuple[tuple[str, ...], ...]
+    """Those that are one machine, and share its cores."""
+
+
+def together(hosts: Sequence[ReachedHost]) -> Together:
+    """Return what several load hosts are together."""
+    machines: dict[str, list[ReachedHost]] = {}
+    for at, host in enumerate(hosts):
+        kernel = (host.boot_id or f"unknown {at}") if host.is_apart else "this one"
+        machines.setdefault(kernel, []).append(host)
+    read = [
+        Ceiling(throughput_per_s=host.ceiling_per_s, at_least=host.ceiling_at_least, why=host.ceiling_why)
+        for host in hosts
+    ]
+    off_ns = sorted(host.clock_off_most_ns for host in hosts)
+    return Together(
+        cores=sum(max(host.cores for host in same) for same in machines.values()),
+        ceiling=ceiling.together(read),
+        start_apart_ns=sum(off_ns[-2:]),
+        one_machine=tuple(tuple(host.where for host in same) for same in machines.values() if same[1:]),
     )
 
 

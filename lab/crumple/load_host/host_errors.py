@@ -162,6 +162,13 @@ def trial_ended(where: Where, code: int, tail: Sequence[str]) -> EngineFailed:
     return LoadHostLost(how, f"load-host-lost: {what}", MEMORY if how == "engine-ended" else AGAIN, lines)
 
 
+def agent_lost(lost: LoadHostLost, hosts: int) -> LoadHostLost:
+    """One of several load hosts was lost, so that the load was no longer the one that was asked for."""
+    what = str(lost.message).removeprefix("load-host-lost: ")
+    message = f"agent-lost: of {hosts} load hosts one was lost, and the others were ended: {what}"
+    return LoadHostLost(lost.how, message, lost.remedy, lost.output_tail)
+
+
 def said(where: Where, complaint: str, tail: Sequence[str] = ()) -> EngineFailed:
     """The engine there complains. What it advises is not passed on, as if crumple did."""
     return EngineFailed(f"{where.name} said: {shown(complaint)}", output_tail=tail)

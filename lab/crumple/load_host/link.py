@@ -8,6 +8,7 @@ import secrets
 import time
 from collections import deque
 from collections.abc import Callable
+from typing import Literal
 
 from pydantic import ValidationError
 
@@ -32,8 +33,15 @@ RECORD, ENDED, HELD, BEAT = (f'{{"{each}":'.encode() for each in ("record", "end
 ASKED_S = 10.0
 
 
+# How far a trial has got: it waits for its next turn, is over, or its load host is lost.
+State = Literal["held", "over", "lost"]
+
+
 class Link:
-    """An open link. `load` begins a trial; `listen` passes its lines on until it is held or over."""
+    """An open link. `load` begins a trial; `listen` passes its lines on until it is held or over.
+
+    Who listens to several links at once calls `hear` of each whose `on_line_waiting` rings.
+    """
 
     def __init__(self, where: Where, engine: SentEngine) -> None:
         """Open it: find the engine there or send it, and start it. Raises LoadHostFailed."""
@@ -64,9 +72,9 @@ class Link:
         self._tail.clear()
         self._say(spec)
 
-    def go(self) -> None:
-        """Begin the next turn of a load that is held."""
-        self._say("go")
+    def go(self, at_ns: int | None = None) -> None:
+        """Begin the next turn of a load that is held: at once, or at this instant of the clock there."""
+        self._say("go" if at_ns is None else f"go {at_ns}")
 
     def end(self) -> None:
         """End the load early; its record is kept. It may be called from a signal handler."""
@@ -79,18 +87,23 @@ class Link:
         """
         deadline = time.monotonic() + within_s
         while True:
-            line = self._line(deadline, "did not end", within_s)
-            if line.startswith(HELD):
-                return True
-            if line.startswith(RECORD):
-                self._record = line
-            elif line.startswith(ENDED):
-                self._is_loading = False
-                self._over(line)
-                return False
-            elif not line.startswith(BEAT):
-                self._tail.append(line.decode("utf-8", "replace"))
-                on_line(line)
+            state = self._passed_on(self._line(deadline, "did not end", within_s), on_line)
+            if state is not None:
+                return state == "held"
+
+    def hear(self, on_line: Callable[[bytes], None]) -> State | None:
+        """Pass the lines of the trial on that wait, until it is held, over or lost; None: it goes on.
+
+        Raises EngineFailed. `loss` says how it was lost.
+        """
+        while (line := self._process.waiting()) is not None:
+            if (state := self._passed_on(line, on_line)) is not None:
+                return state
+        return "lost" if self._process.ending is not None else None
+
+    def on_line_waiting(self, ring: Callable[[], None]) -> None:
+        """Have another thread call `ring` whenever there is something to hear."""
+        self._process.bell = ring
 
     def record(self) -> bytes:
         """The TrialRecord of the trial that is over, as JSON. Raises EngineFailed."""
@@ -138,19 +151,41 @@ class Link:
     def _say(self, line: str) -> None:
         self._process.send(f"{line}\n".encode())
 
-    def _line(self, deadline: float, what: str, within_s: float) -> bytes:
-        """Return the next line. Raises LoadHostLost."""
-        line = self._process.line(deadline)
-        if line is not None:
-            return line
+    def loss(self, what: str = "", within_s: float = 0.0) -> LoadHostLost:
+        """End what is left of the link, here and there, and return how it was lost.
+
+        `what`: what did not happen within that time, if the process here has not ended.
+        """
         ending = self._process.ending
         self._process.kill()
         self._process.close()
         states = sweep.sweep(self.where, self.mark)
         if ending is None:
             message = f"load-host-lost: {self.where.name} {what} within {within_s:.0f} s"
-            raise LoadHostLost("frozen", message, "measure again", [*map(host_errors.shown, self._tail)])
-        raise host_errors.lost(self.where, ending, SILENCE_S, states)
+            return LoadHostLost("frozen", message, "measure again", [*map(host_errors.shown, self._tail)])
+        return host_errors.lost(self.where, ending, SILENCE_S, states)
+
+    def _passed_on(self, line: bytes, on_line: Callable[[bytes], None]) -> State | None:
+        """Pass a line of the trial on; what has become of the trial by it. Raises EngineFailed."""
+        if line.startswith(HELD):
+            return "held"
+        if line.startswith(RECORD):
+            self._record = line
+        elif line.startswith(ENDED):
+            self._is_loading = False
+            self._over(line)
+            return "over"
+        elif not line.startswith(BEAT):
+            self._tail.append(line.decode("utf-8", "replace"))
+            on_line(line)
+        return None
+
+    def _line(self, deadline: float, what: str, within_s: float) -> bytes:
+        """Return the next line. Raises LoadHostLost."""
+        line = self._process.line(deadline)
+        if line is None:
+            raise self.loss(what, within_s)
+        return line
 
     def _over(self, line: bytes) -> None:
         """Raise EngineFailed if the engine's own program for this trial did not end with code 0."""

@@ -76,14 +76,19 @@ class LoadHost:
         """What comes of a connect from there. Raises as `ask`."""
         return self._read(KNOCK, self.ask(f"knock {address}"))
 
-    def clock_ns(self) -> int:
-        """The wall clock there. Raises as `ask`."""
-        return self._read(CLOCK, self.ask("clock")).unix_ns
+    def clock(self, link: Link | None = None) -> Clock:
+        """The clocks there. `link`: ask through this one; None: through any. Raises as `ask`."""
+        return self._read(CLOCK, self.ask("clock") if link is None else link.ask("clock"))
 
     @property
     def name(self) -> str:
         """As results say it."""
         return self.where.name
+
+    @property
+    def each(self) -> tuple[Self, ...]:
+        """The machines that loads come from: this one."""
+        return (self,)
 
     @cached_property
     def facts(self) -> FactsThere:
@@ -109,7 +114,7 @@ class LoadHost:
     @cached_property
     def round_trip_ns(self) -> float:
         """How long a line takes there and back. Raises LoadHostFailed, LoadHostLost, EngineFailed."""
-        return way.measured(self.clock_ns, ROUND_TRIPS).median_ns
+        return way.measured(self.clock, ROUND_TRIPS).median_ns
 
     @property
     def physical_cores(self) -> list[list[int]]:

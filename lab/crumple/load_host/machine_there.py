@@ -7,8 +7,9 @@ the server is: to the load host it is the address by which that one reaches this
 import ipaddress
 import socket
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from crumple.errors import CrumpleError, UsageError
 from crumple.load_host.facts_there import FactsThere
@@ -125,6 +126,38 @@ class There:
 def reached(host: LoadHost) -> There:
     """Return a load host as it states itself. Raises LoadHostFailed, LoadHostLost, EngineFailed."""
     return There(host, host.facts, host.round_trip_ns)
+
+
+def of_several(hosts: Sequence[There], name: str) -> LoadMachine:
+    """Return several load hosts as plans see them: what holds for each of them holds for the least.
+
+    Names are resolved by the first. All have to reach the server. `name`: what they are called together.
+    """
+    machines = [host.machine() for host in hosts]
+    if len(machines) == 1:
+        return machines[0]
+    fewest = min(machines, key=lambda each: len(each.cores))
+    quotas = [each.cpu_quota_cores for each in machines if each.cpu_quota_cores is not None]
+    ports = [each.ports for each in machines if each.ports is not None]
+
+    def check_listening(address: str, nobody: str, remedy: str) -> None:
+        with ThreadPoolExecutor(len(machines)) as pool:
+            for checked in [pool.submit(each.check_listening, address, nobody, remedy) for each in machines]:
+                checked.result()
+
+    return replace(
+        machines[0],
+        cores=fewest.cores,
+        cpu_quota_cores=min(quotas, default=None),
+        open_files=min(each.open_files for each in machines),
+        ports=min(ports, default=None),
+        where=name,
+        hosts=len(machines),
+        is_apart=all(each.is_apart for each in machines),
+        owns=lambda address: any(each.owns(address) for each in machines),
+        is_shared=lambda address: any(each.is_shared(address) for each in machines),
+        check_listening=check_listening,
+    )
 
 
 def _place(address: str) -> tuple[Address, int]:

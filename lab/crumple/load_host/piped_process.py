@@ -11,7 +11,7 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -69,6 +69,8 @@ class PipedProcess:
             message = f"{argv[0]} does not run: {error.strerror}"
             raise EngineFailed(message, f"install {argv[0]}, or name another command") from None
         self.ending: Ending | None = None
+        self.bell: Callable[[], None] = lambda: None
+        """Called by another thread whenever a line waits, or the last one has come."""
         # SimpleQueue: a signal handler may put a line while this thread puts or takes one.
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -108,6 +110,12 @@ class PipedProcess:
             return None
         self._waiting_bytes -= len(line) + LINE_COST_BYTES
         return line
+
+    def waiting(self) -> bytes | None:
+        """The next line, if one waits; None: none does, or, with `ending` set, none will."""
+        if self.ending or self._lines.empty():
+            return None
+        return self.line(time.monotonic() + LOOK_EVERY_S)
 
     @property
     def lives(self) -> bool:
@@ -197,11 +205,13 @@ class PipedProcess:
                     self.kill()
                     break
         self._lines.put(None)
+        self.bell()
 
     def _put(self, line: bytes) -> None:
         # The other thread may lose one of these sums; the bound need not be exact.
         self._waiting_bytes += len(line) + LINE_COST_BYTES
         self._lines.put(line)
+        self.bell()
 
     def _read_errors(self) -> None:
         stderr = self._process.stderr

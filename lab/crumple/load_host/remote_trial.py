@@ -12,7 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from subprocess import Popen
 from typing import IO
 
@@ -99,19 +99,7 @@ class RemoteTrial:
         phases = len(self._spec.turns) or 1
         if reason := out_of_step.why(self._round_trip_ns, record.measured_ns, phases):
             here = out_of_step.without(here, reason)
-        # One kernel says of the machine what holds for both.
-        whose = "machine" if self._is_here else "server_machine"
-        return here.model_copy(
-            update={
-                "engine": there.engine,
-                "threads": there.threads,
-                "sockets": there.sockets,
-                "machine": there.machine,
-                "server_sockets": here.sockets,
-                "watch": here.engine,
-                whose: here.machine,
-            }
-        )
+        return with_server(there, here, self._is_here)
 
     def _tell_watch(self, line: str) -> None:
         if self._watch is not None:
@@ -185,6 +173,38 @@ def _killed_after(process: Popen[str], seconds: float) -> Iterator[None]:
         watchdog.cancel()
 
 
+def with_server(there: Probes, here: Probes, is_here: bool) -> Probes:
+    """Return what was read where the load came from, and beside the server.
+
+    `is_here`: the load came from this machine's kernel, too, which says of the machine what holds for both.
+    """
+    whose = "machine" if is_here else "server_machine"
+    return here.model_copy(
+        update={
+            "engine": there.engine,
+            "threads": there.threads,
+            "sockets": there.sockets,
+            "machine": there.machine,
+            "server_sockets": here.sockets,
+            "watch": here.engine,
+            whose: here.machine,
+        }
+    )
+
+
+@contextmanager
+def watching(engine: Engine, spec: TrialSpec) -> Iterator[Watch | None]:
+    """Start the engine that watches the server of this spec; None: there is none. Raises EngineFailed."""
+    if spec.probe.server_pid is None:
+        yield None
+        return
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8") as answer,
+        engines.process(engine, answer, "watch") as begun,
+    ):
+        yield Watch(begun, answer)
+
+
 @contextmanager
 def started(
     link: Link,
@@ -197,11 +217,7 @@ def started(
     round_trip_ns: float,
 ) -> Iterator[RemoteTrial]:
     """Open what a trial takes here, beside the link to the load host. Raises EngineFailed."""
-    with ExitStack() as stack:
-        watch = None
-        if spec.probe.server_pid is not None:
-            answer = stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8"))
-            watch = Watch(stack.enter_context(engines.process(engine, answer, "watch")), answer)
+    with watching(engine, spec) as watch:
         yield RemoteTrial(
             link, watch, spec, on_progress, name=name, is_here=is_here, round_trip_ns=round_trip_ns
         )

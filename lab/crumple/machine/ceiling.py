@@ -2,7 +2,8 @@
 
 The ceiling is what it reaches against its own null server, which does nothing but answer: the largest of
 three readings of a second each, stored on disk. Both run where loads come from: on a load host, if there is
-one. A reading that other programs disturbed, or that a load exceeded, is a lower bound.
+one; of several, the ceilings are added up, which are read at the same time. A reading that other programs
+disturbed, or that a load exceeded, is a lower bound.
 `record.engine_limits` judges how near a trial came to the ceiling.
 """
 
@@ -13,7 +14,7 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -22,7 +23,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from crumple import contract, engine, parsing, project
 from crumple.contract import ThreadWindow, TrialRecord, TrialSpec
 from crumple.contract_base import Frozen
-from crumple.engine import Engine, LoadSource, complaint
+from crumple.engine import Engine, OneLoadSource, complaint
 from crumple.errors import EngineFailed
 from crumple.machine import alone, capacity, facts, null_server
 
@@ -93,10 +94,27 @@ class _Load:
     connection: Literal["keep-alive", "per-request"]
 
     @classmethod
-    def of(cls, spec: TrialSpec) -> "_Load":
+    def of(cls, spec: TrialSpec, hosts: int = 1) -> "_Load":
+        """Return those of a load, or of its share on each of several load hosts."""
         # The exact number, not a rounded one: with a connection for each request, 8,192 connections reach a
         # third less than 5,000.
-        return cls(spec.threads, min(capacity.connections_of(spec.shape), CONNECTIONS_MAX), spec.connection)
+        connections = -(-capacity.connections_of(spec.shape) // hosts)
+        return cls(spec.threads, min(connections, CONNECTIONS_MAX), spec.connection)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A machine that loads come from, and a load that it has put on."""
+
+    load: Engine
+    like: _Load
+    reached_per_s: float
+    """The answers per second that came to it."""
+
+    @property
+    def host(self) -> OneLoadSource | None:
+        """The load host; None: it is this machine."""
+        return self.load.load_host.each[0] if self.load.load_host is not None else None
 
 
 # What is read at a glance: the usual number of connections, by one thread.
@@ -116,14 +134,46 @@ def measured_after(
     Measured only if none is stored, or if the stored one is too low: this load exceeded it, or it is an old
     lower bound that this load came near. `telling` is called first, as measuring takes seconds.
     """
-    reached_per_s = record.outcomes.ok / record.measured_ns * 1e9 if record.measured_ns > 0 else 0.0
-    if not reached_per_s or not _stands_in(record.spec) or _busy_share(record) < BUSY_SHARE_NEAR:
+    if not record.outcomes.ok or record.measured_ns <= 0 or not _stands_in(record.spec):
         return None
-    memory = _remembered(_file(cache_dir, load, _Load.of(record.spec)), load)
-    if memory is not None and not _is_too_low(memory, reached_per_s):
-        return memory.ceiling
-    telling()
-    return _read_anew(load, record.spec, cache_dir, memory, reached_per_s)
+    if _busy_share(record) < BUSY_SHARE_NEAR:
+        return None
+    places = _places(load, record)
+    known = [_known(place, cache_dir) for place in places]
+    if None in known:
+        telling()
+        # Imported here because most loads are far from the ceiling.
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(len(places)) as each:
+            known = [*each.map(lambda place: _read_anew(place, cache_dir), places)]
+    return together([each for each in known if each is not None])
+
+
+def together(ceilings: Sequence[Ceiling]) -> Ceiling:
+    """Return what several machines reach together; not known if it is not known of one of them."""
+    whys = "; ".join(dict.fromkeys(each.why for each in ceilings if each.why))
+    reached = [each.throughput_per_s for each in ceilings if each.throughput_per_s is not None]
+    if len(reached) < len(ceilings):
+        return Ceiling(throughput_per_s=None, why=whys)
+    return Ceiling(throughput_per_s=sum(reached), at_least=any(each.at_least for each in ceilings), why=whys)
+
+
+def _places(load: Engine, record: TrialRecord) -> list[_Place]:
+    """Return the machines from which a load came, with what came to each."""
+    ok = [host.outcomes.ok for host in record.load_hosts] or [record.outcomes.ok]
+    like = _Load.of(record.spec, len(ok))
+    hosts: Sequence[OneLoadSource | None] = load.load_host.each if load.load_host is not None else [None]
+    return [
+        _Place(replace(load, load_host=host), like, its / record.measured_ns * 1e9)
+        for host, its in zip(hosts, ok, strict=False)
+    ]
+
+
+def _known(place: _Place, cache_dir: Path) -> Ceiling | None:
+    """Return what is stored of a ceiling; None: nothing, or it is too low."""
+    memory = _remembered(_file(cache_dir, place), place)
+    return None if memory is None or _is_too_low(memory, place.reached_per_s) else memory.ceiling
 
 
 class Ceilings:
@@ -168,45 +218,45 @@ def _windows(record: TrialRecord) -> list[ThreadWindow]:
     return [thread.window for thread in record.probes.threads if thread.window and thread.window.span_ns]
 
 
-def _read_anew(
-    load: Engine, spec: TrialSpec, cache_dir: Path, memory: _Memory | None, reached_per_s: float
-) -> Ceiling:
+def _read_anew(place: _Place, cache_dir: Path) -> Ceiling:
     """Measure the ceiling and store it; it is at least what a load reached and an earlier lower bound."""
-    like = _Load.of(spec)
+    file = _file(cache_dir, place)
     try:
-        measured = _measured(load, like)
+        measured = _measured(place)
     except EngineFailed as error:
         return Ceiling(throughput_per_s=None, why=str(error))
     assert measured.throughput_per_s is not None
+    memory = _remembered(file, place)
     bound_per_s = (memory.ceiling.throughput_per_s or 0.0) if memory and memory.ceiling.at_least else 0.0
-    most_per_s = max(reached_per_s, bound_per_s)
+    most_per_s = max(place.reached_per_s, bound_per_s)
     if most_per_s > BEYOND * measured.throughput_per_s:
         why = measured.why or "a load went beyond what was measured then"
         measured = Ceiling(throughput_per_s=most_per_s, at_least=True, why=why)
-    _remember(_file(cache_dir, load, like), load, measured)
+    _remember(file, place, measured)
     return measured
 
 
 def at_a_glance(load: Engine) -> Ceiling:
     """The ceiling of one thread by a single reading, which is not stored."""
     try:
-        return _measured(load, GLANCE, readings=1)
+        return _measured(_Place(load, GLANCE, 0.0), readings=1)
     except EngineFailed as error:
         return Ceiling(throughput_per_s=None, why=str(error))
 
 
-def _measured(load: Engine, like: _Load, readings: int = READINGS) -> Ceiling:
+def _measured(place: _Place, readings: int = READINGS) -> Ceiling:
     """The largest of the readings: whatever else runs can only lower a reading."""
-    if load.load_host is None:
+    like, host = place.like, place.host
+    if host is None:
         cores = capacity.cores_for("separate", like.threads)
     else:
-        cores = capacity.divide("separate", like.threads, load.load_host.physical_cores)
+        cores = capacity.divide("separate", like.threads, host.physical_cores)
     found: list[Ceiling] = []
     fault: EngineFailed | None = None
-    with _null_server(load, like, cores.server) as address:
+    with _null_server(place, cores.server) as address:
         for _ in range(readings):
             try:
-                found.append(_reading(load, _spec(like, address, cores.engine)))
+                found.append(_reading(place, _spec(like, address, cores.engine)))
             except EngineFailed as error:
                 fault = error
     if not found:
@@ -229,10 +279,10 @@ def _per_s(reading: Ceiling) -> float:
     return reading.throughput_per_s or 0.0
 
 
-def _reading(load: Engine, spec: TrialSpec) -> Ceiling:
+def _reading(place: _Place, spec: TrialSpec) -> Ceiling:
     watch = alone.CpuWatch()
-    record = engine.run(load, spec, lambda _: None)
-    shares = watch.shares() if load.load_host is None else _shares_there(load.load_host, record)
+    record = engine.run(place.load, spec, lambda _: None)
+    shares = watch.shares() if place.host is None else _shares_there(place.host, record)
     lost = record.outcomes.failed + record.outcomes.not_sent
     if not record.outcomes.ok:
         raise EngineFailed(f"none of {record.scheduled:,} requests to the null server was answered in time")
@@ -244,7 +294,7 @@ def _reading(load: Engine, spec: TrialSpec) -> Ceiling:
     )
 
 
-def _shares_there(host: LoadSource, record: TrialRecord) -> alone.Shares:
+def _shares_there(host: OneLoadSource, record: TrialRecord) -> alone.Shares:
     others, steal = host.cpu_shares(record) or (None, None)
     return alone.Shares(others, steal)
 
@@ -283,49 +333,50 @@ def _spec(like: _Load, address: str, cores: tuple[int, ...]) -> TrialSpec:
     )
 
 
-def _null_server(load: Engine, like: _Load, cores: tuple[int, ...]) -> AbstractContextManager[str]:
+def _null_server(place: _Place, cores: tuple[int, ...]) -> AbstractContextManager[str]:
     """Run the null server on `cores`, where loads come from; its address. Raises EngineFailed."""
-    threads = min(len(cores), SERVER_THREADS_PER_THREAD * like.threads)
+    threads = min(len(cores), SERVER_THREADS_PER_THREAD * place.like.threads)
     on_cores = f"--cores {','.join(map(str, cores))} --threads {threads}"
     arguments = f"{on_cores} --body-bytes {BODY_BYTES}"
-    if load.load_host is None:
-        return null_server.running(load.path, arguments)
-    return load.load_host.null_server(arguments)
+    if place.host is None:
+        return null_server.running(place.load.path, arguments)
+    return place.host.null_server(arguments)
 
 
-def _file(cache_dir: Path, load: Engine, like: _Load) -> Path:
+def _file(cache_dir: Path, place: _Place) -> Path:
+    like = place.like
     name = f"{like.threads}t-{like.connections}c-{like.connection}.json"
-    if load.load_host is None:
+    if place.host is None:
         return cache_dir / name
     # A name of a load host may hold any character.
-    return cache_dir / f"{hashlib.sha256(load.load_host.name.encode()).hexdigest()[:HOST_DIGITS]}-{name}"
+    return cache_dir / f"{hashlib.sha256(place.host.name.encode()).hexdigest()[:HOST_DIGITS]}-{name}"
 
 
-def _circumstances(load: Engine) -> str:
+def _circumstances(place: _Place) -> str:
     """The engine's build, the boot of its machine, and the usable cores.
 
     Raises OSError, UnreadError, EngineFailed.
     """
     # Of this machine's boot, since the time that is stored with it counts from there.
     boot_id = facts.text(facts.SYSCTLS / "kernel/random/boot_id")
-    host = load.load_host
+    host, load = place.host, place.load
     where = ",".join(map(str, facts.usable_cores())) if host is None else host.circumstances
     return f"{load.version} {load.path.stat().st_mtime_ns} {boot_id} {where}"
 
 
-def _remembered(file: Path, load: Engine) -> _Memory | None:
+def _remembered(file: Path, place: _Place) -> _Memory | None:
     with contextlib.suppress(OSError, facts.UnreadError, EngineFailed, ValidationError):
         memory = _Memory.model_validate_json(file.read_text(encoding="utf-8"))
-        if memory.circumstances == _circumstances(load):
+        if memory.circumstances == _circumstances(place):
             return memory
     return None
 
 
-def _remember(file: Path, load: Engine, measured: Ceiling) -> None:
+def _remember(file: Path, place: _Place, measured: Ceiling) -> None:
     # A ceiling that cannot be stored is measured again each time, which takes only seconds.
     with contextlib.suppress(OSError, facts.UnreadError, EngineFailed):
         memory = _Memory(
-            circumstances=_circumstances(load), ceiling=measured, read_at_s=round(time.monotonic(), 3)
+            circumstances=_circumstances(place), ceiling=measured, read_at_s=round(time.monotonic(), 3)
         )
         file.parent.mkdir(parents=True, exist_ok=True)
         beside = file.with_name(f".{file.name}.{os.getpid()}")

@@ -80,7 +80,7 @@ def _knock(address: str) -> None:
 
 @dataclass(frozen=True)
 class LoadMachine:
-    """What plans need to know of the machine that a load comes from."""
+    """What plans need to know of the machine that a load comes from, or of several that share it."""
 
     cores: tuple[int, ...]
     """The numbers of those that the engine may use."""
@@ -92,6 +92,8 @@ class LoadMachine:
     """How many cores' worth of CPU time a control group there grants the engine; None: no limit is known."""
     where: str = ""
     """As --from names it; empty: it is this machine."""
+    hosts: int = 1
+    """How many machines share the load; then what is said of one holds for each of them."""
     is_apart: bool = False
     """Whether it shares no core with this machine, on which the server is."""
     addresses_of: Callable[[str], Sequence[str]] = addresses_of
@@ -120,10 +122,14 @@ class LoadMachine:
         cores = min(len(self.cores), self.cpu_quota_cores or math.inf)
         return max(1, int(cores // (1 if self.is_apart else cores_per_thread)))
 
+    def share(self, connections: int) -> int:
+        """How many of the connections of a load are one machine's, at most."""
+        return -(-connections // self.hosts)
+
     def apart(self, engine_cores: Sequence[int], server_cores: Sequence[int]) -> int:
         """How many cores the engine may use that the server may not. `engine_cores` empty: not bound."""
         cores = {*(engine_cores or self.cores)}
-        return len(cores if self.is_apart else cores - {*server_cores})
+        return self.hosts * len(cores) if self.is_apart else len(cores - {*server_cores})
 
 
 def this() -> LoadMachine:

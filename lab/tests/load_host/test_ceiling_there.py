@@ -11,6 +11,7 @@ from crumple import contract
 from crumple.engine import Engine
 from crumple.load_host import where
 from crumple.load_host.load_host import LoadHost
+from crumple.load_host.several_hosts import SeveralHosts
 from crumple.machine import ceiling
 from crumple.machine.ceiling import Ceiling
 
@@ -67,3 +68,41 @@ def test_what_others_used_there_is_neither_the_engines_nor_the_null_servers(tmp_
         unread = machine.model_copy(update={"all_processes": None})
         bare = probes.model_copy(update={"machine": unread})
         assert host.cpu_shares(plain.model_copy(update={"probes": bare})) is None
+
+
+def test_of_several_load_hosts_it_is_the_sum_of_theirs(tmp_path: Path) -> None:
+    near, asked = real_engine.loaded(), list[str]()
+    with (
+        LoadHost(where.read("env A=1"), near.path) as one,
+        LoadHost(where.read("env A=2"), near.path) as other,
+    ):
+        load = replace(near, load_host=SeveralHosts([one, other]))
+        plain = documents.record()
+        hosts = tuple(made_host(name) for name in ("env A=1", "env A=2"))
+        probes = plain.probes.model_copy(update={"threads": (documents.thread(0.8),)})
+        shape = contract.ClosedShapeSpec(connections=9)
+        record = documents.record(
+            probes=probes, spec=documents.spec(shape=shape, threads=1), load_hosts=hosts
+        )
+        found = [ceiling.measured_after(load, record, tmp_path, lambda: asked.append("")) for _ in range(2)]
+    assert found[0] is not None and found[0].throughput_per_s and found[1] == found[0] and asked == [""]
+    kept = [Path(file).read_text(encoding="utf-8") for file in tmp_path.iterdir()]
+    # Of nine connections no more than five come from one of them.
+    assert len(kept) == 2 and all("-1t-5c-" in file.name for file in tmp_path.iterdir())
+
+
+def made_host(name: str) -> contract.LoadHostRecord:
+    none = documents.histogram({})
+    return contract.LoadHostRecord(
+        name=name, round_trip_ns=0, late_ns=0, late_off_ns=0, measured_ns=2_000_000_000, scheduled=10,
+        outcomes=documents.outcomes(ok=10), response_time=none, engine_lateness=none, beside_others=None,
+        validity="valid", problems=(),
+    )  # fmt: skip
+
+
+def test_ceilings_are_added_up_and_a_bound_stays_one() -> None:
+    known, bound = Ceiling(throughput_per_s=5.0), Ceiling(throughput_per_s=7.0, at_least=True, why="busy")
+    unread = Ceiling(throughput_per_s=None, why="gone")
+    assert ceiling.together([known]) == known and ceiling.together([unread]) == unread
+    assert ceiling.together([known, bound]) == Ceiling(throughput_per_s=12.0, at_least=True, why="busy")
+    assert ceiling.together([known, unread, bound]).throughput_per_s is None

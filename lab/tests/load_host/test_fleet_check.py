@@ -11,6 +11,7 @@ import real_engine
 import scripted_engine
 from command_line import Call, caller
 from crumple.load_host import fleet_check, way
+from crumple.load_host.answers import Clock
 from crumple.load_host.facts_there import FactsThere
 from crumple.machine import facts
 
@@ -76,12 +77,53 @@ def test_the_fastest_line_tells_how_far_the_clock_is_off(monkeypatch: pytest.Mon
     monkeypatch.setattr(time, "time_ns", lambda: now_ns[0])
     monkeypatch.setattr(time, "monotonic_ns", lambda: now_ns[0])
 
-    def clock_ns() -> int:
+    def clock() -> Clock:
         """What a clock says that is 300 ns ahead; the way there takes a quarter of the time."""
         took = next(took_ns)
         there_ns = now_ns[0] + took // 4 + 300
         now_ns[0] += took
-        return there_ns
+        return Clock(unix_ns=there_ns, monotonic_ns=there_ns + 7_000)
 
-    found = way.measured(clock_ns, 3)
-    assert found == way.Way(5_000, 9_000, 50, 500)
+    found = way.measured(clock, 3)
+    assert found == way.Way(5_000, 9_000, 50, 500, 7_050)
+
+
+def reached(where: str, **changes: Any) -> fleet_check.ReachedHost:
+    plain = fleet_check.ReachedHost(
+        where=where, engine_version="0", was_sent=False, is_apart=True, kernel=None, cpu_model=None, cores=4,
+        open_files=1, ports=None, round_trip_ns=2e5, round_trip_p99_ns=1, clock_ahead_ns=0,
+        clock_off_most_ns=50_000, ceiling_per_s=9e4, ceiling_at_least=False, ceiling_why="", boot_id=where,
+        lacks=(),
+    )  # fmt: skip
+    return plain.model_copy(update=changes)
+
+
+def test_what_several_hosts_are_together() -> None:
+    far = reached(
+        "c", clock_off_most_ns=700_000, ceiling_per_s=1e4, ceiling_at_least=True, ceiling_why="busy"
+    )
+    found = fleet_check.together([reached("a"), reached("b"), far])
+    assert (found.cores, found.one_machine) == (12, ())
+    assert found.ceiling.throughput_per_s == 19e4 and found.ceiling.at_least and found.ceiling.why == "busy"
+    # The two whose clocks are known worst.
+    assert found.start_apart_ns == 750_000
+    unread = fleet_check.together([reached("a"), reached("b", ceiling_per_s=None, ceiling_why="gone")])
+    assert unread.ceiling.throughput_per_s is None and unread.ceiling.why == "gone"
+
+
+def test_hosts_that_are_one_machine_are_named_and_their_cores_count_once() -> None:
+    found = fleet_check.together([reached("a"), reached("b", boot_id="a", cores=2), reached("c")])
+    assert (found.cores, found.one_machine) == (8, (("a", "b"),))
+    unknown = fleet_check.together([reached("a", boot_id=None), reached("b", boot_id=None)])
+    assert unknown.one_machine == ()
+
+
+@pytest.mark.starts
+@pytest.mark.parallel
+def test_two_shells_of_this_machine_are_said_to_be_one(
+    call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    real_engine.used(monkeypatch)
+    shells = [f"env XDG_CACHE_HOME={tmp_path} A={at}" for at in (1, 2)]
+    code, _, err = call("check", "--from", shells[0], "--from", shells[1])
+    assert code == 0 and "they begin within" in err and "are one machine" in err

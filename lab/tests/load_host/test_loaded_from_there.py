@@ -3,20 +3,17 @@
 Where namespaces cannot be made, the load host is a shell of this machine: another process with three streams.
 """
 
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 
-import documents
 import other_hosts
 import pytest
 import real_engine
 import slow_pipe
 from crumple import contract, engine
-from crumple.contract import TrialRecord, TrialSpec
+from crumple.contract import TrialSpec
 from crumple.engine import EndEarly, Engine
 from crumple.load import canary
 from crumple.load.canary import LightRequests
@@ -24,56 +21,12 @@ from crumple.load_host import where
 from crumple.load_host.load_host import LoadHost
 from crumple.record import windows
 from crumple.record.disturbance import Disturbance, disturbance
+from loaded_server import is_of_the_load, seconds, server
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
-# Turns are further apart, and phases that nobody tells the end of last for minutes.
-OFF_MOST_NS, APART_S = 500_000_000, 1.5
-SERVER = """
-import socketserver, sys
-class Answers(socketserver.StreamRequestHandler):
-    disable_nagle_algorithm = True
-    def handle(self):
-        while self.rfile.readline():
-            while self.rfile.readline().strip():
-                pass
-            sum(range(20_000))
-            self.wfile.write(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok")
-class Server(socketserver.ThreadingTCPServer):
-    daemon_threads = True
-    request_queue_size = 100
-server = Server((sys.argv[1], 0), Answers)
-print(server.server_address[1], flush=True)
-server.serve_forever()
-"""
-
-
-@contextmanager
-def server(address: str) -> Iterator[TrialSpec]:
-    """A load of a server at this address, which is watched."""
-    command = [sys.executable, "-c", SERVER, address]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            port = int(process.stdout.readline())
-            yield documents.spec(
-                target=contract.Target(address=f"{address}:{port}", host="there"),
-                requests=(documents.request(body_bytes=2, path="/"),),
-                shape=contract.ClosedShapeSpec(connections=4, pause_ms=5.0),
-                warm_up=contract.WarmUpSpec(connections=None, pauses=True, stop=seconds(0.3)),
-                stop=seconds(1.5),
-                threads=1,
-                cores=(),
-                probe=contract.ProbeSpec(
-                    interval_ms=100, server_pid=process.pid, tasks=True, dependencies=True
-                ),
-            )
-        finally:
-            process.kill()
-
-
-def seconds(duration_s: float) -> contract.StopSpec:
-    return contract.DurationStopSpec(duration_s=duration_s)
+# Turns are further apart than what is read may be off.
+APART_S = 1.5
 
 
 def number(requests: int) -> contract.StopSpec:
@@ -94,16 +47,6 @@ def far(request: pytest.FixtureRequest) -> Iterator[tuple[Engine, TrialSpec]]:
         near = real_engine.loaded()
         source = stack.enter_context(LoadHost(where.read(" ".join(words)), near.path))
         yield replace(near, load_host=source), stack.enter_context(server(address))
-
-
-def is_of_the_load(record: TrialRecord) -> bool:
-    """Whether what was read of the server spans the time that was measured there, and not another.
-
-    Each end is some tenths of a millisecond off on a calm machine, and more where cores are lacking.
-    """
-    read = windows.server(record)
-    assert read is not None
-    return abs(read.span_ns - record.measured_ns) < OFF_MOST_NS and read.cpu_ns > 0
 
 
 def assert_all_read(found: Disturbance) -> None:

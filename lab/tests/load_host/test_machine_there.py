@@ -32,7 +32,7 @@ class Told(LoadHost):
 def _there(
     answers: dict[str, Any] | None = None, *, is_here: bool = False, **stated: Any
 ) -> machine_there.There:
-    stating = {"facts": {**scripted_engine.FACTS, **stated}, "clock": {"unix_ns": 1}}
+    stating = {"facts": {**scripted_engine.FACTS, **stated}, "clock": {"unix_ns": 1, "monotonic_ns": 1}}
     return machine_there.reached(Told({**stating, **(answers or {})}, is_here=is_here))
 
 
@@ -155,3 +155,31 @@ def test_a_firewall_that_refuses_is_not_taken_for_a_server_that_is_down() -> Non
             CrumpleError, match=r"is refused at .*, though somebody listens there; let firewalls"
         ):
             _there({f"knock {address}": "refused"}).check_listening(address, "nobody", "start it")
+
+
+def test_of_several_hosts_the_least_holds_for_each(own_address: None) -> None:
+    few = _there(cores=[0, 1, 2], cpu_quota_cores=2.0, open_files_hard=2_000, port_range=[40_000, 49_999])
+    many = _there(cores=[0, 1, 2, 3], cpu_quota_cores=None)
+    machine = machine_there.of_several([many, few], "a and b")
+    assert (machine.cores, machine.open_files, machine.ports) == ((0, 1, 2), 2_000, 10_000)
+    assert (machine.hosts, machine.where, machine.is_apart) == (2, "a and b", True)
+    assert machine.threads_most == 2 and machine.share(7) == 4
+    assert machine.apart((), (0, 1)) == 6 and machine.apart((0,), (0, 1)) == 2
+    assert machine_there.of_several([many], "a").hosts == 1
+    here = _there(is_here=True)
+    assert not machine_there.of_several([many, here], "a and b").is_apart
+
+
+def test_all_of_several_hosts_have_to_reach_the_server(own_address: None) -> None:
+    address = "10.0.0.9:8080"
+    near, far = (_there({f"knock {address}": said}) for said in ("listens", "silent"))
+    machine_there.of_several([near, near], "a and b").check_listening(address, "nobody", "start it")
+    with pytest.raises(CrumpleError, match="does not reach"):
+        machine_there.of_several([near, far], "a and b").check_listening(address, "nobody", "start it")
+
+
+def test_an_address_of_any_of_several_hosts_is_theirs() -> None:
+    one, two = _there(addresses=["10.0.0.7"]), _there(addresses=["10.0.0.8"])
+    machine = machine_there.of_several([one, two], "a and b")
+    owned = [machine.owns(ipaddress.ip_address(f"10.0.0.{last}")) for last in (7, 8, 9)]
+    assert owned == [True, True, False]

@@ -78,7 +78,7 @@ else:
         elif line == "facts":
             say({"facts": STATED})
         elif line == "clock":
-            say({"clock": {"unix_ns": 1}})
+            say({"clock": {"unix_ns": 1, "monotonic_ns": 1}})
         if line == "end" and turns:
             record["spec"] = spec
             say({"over": 1}, {"record": record}, {"ended": {"code": 0, "why": None}})
