@@ -6,7 +6,6 @@ which the report is made of; the published schemas are generated from these clas
 """
 
 import json
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -62,7 +61,7 @@ class Result(Lenient):
     @property
     def from_flag(self) -> str:
         """What a command adds so that its load comes from the same machine; empty: it is the server's."""
-        return "" if self.loaded_from is None else f" --from {shlex.quote(self.loaded_from.where)}"
+        return "" if self.loaded_from is None else self.loaded_from.flags
 
     @property
     def unix_s(self) -> float:

@@ -296,7 +296,7 @@ def _connections_most(by: By, asked: int | None, options: Options, to: contract.
     else:
         of_one = machine.ports or CONNECTIONS_CLOSED_MAX
         ports = of_one * max(1, len(to.sources) if to else 1)
-    fit = min(files, ports)
+    fit = machine.hosts * min(files, ports)
     if asked is not None and asked > fit:
         what = "files that may be open" if files <= ports else "ports an address has"
         raise UsageError(

@@ -60,7 +60,8 @@ def spec(
         warm_up=warm_up or None,
         stop=stop,
         timeouts=contract.TimeoutSpec(connect_s=options.connect_s, request_s=options.request_s),
-        threads=options.threads or threads_for(shape, threads_most or options.machine.threads_most),
+        threads=options.threads
+        or threads_for(shape, threads_most or options.machine.threads_most, options.machine.hosts),
         cores=options.cores,
         probe=contract.ProbeSpec(
             interval_ms=PROBE_INTERVAL_MS,
@@ -85,13 +86,17 @@ def descriptors_beside(threads: int) -> int:
     return 32 + 3 * threads
 
 
-def threads_for(shape: contract.ShapeSpec, most: int) -> int:
-    """1, or more for many connections or a high rate. `most`: how many there may be."""
+def threads_for(shape: contract.ShapeSpec, most: int, hosts: int = 1) -> int:
+    """1, or more for many connections or a high rate, on each of the hosts that share the load.
+
+    `most`: how many there may be.
+    """
+    connections = capacity.connections_of(shape) // hosts
     if isinstance(shape, contract.OpenShapeSpec):
-        wanted = math.ceil(peak_per_s(shape) / RATE_PER_THREAD_PER_S)
+        wanted = math.ceil(peak_per_s(shape) / hosts / RATE_PER_THREAD_PER_S)
     else:
-        wanted = math.ceil(capacity.connections_of(shape) / CONNECTIONS_PER_THREAD)
-    return max(1, min(wanted, most, capacity.connections_of(shape)))
+        wanted = math.ceil(connections / CONNECTIONS_PER_THREAD)
+    return max(1, min(wanted, most, connections))
 
 
 def conduct(load: Engine, asked: contract.TrialSpec, on_progress: OnProgress) -> Conducted:

@@ -259,15 +259,15 @@ class EngineFlags:
 
 @dataclass(frozen=True)
 class FromFlags:
-    """Which machine the load comes from."""
+    """Which machines the load comes from."""
 
-    from_: str | None = flag(
+    from_: list[str] | None = flag(
         ENGINE,
         "WHERE",
         "Let the load come from another machine, so that it takes no core of the server's: an ssh "
         "destination (loader, user@10.0.0.7), or a command that gives a shell there ('kubectl exec -i POD "
-        "--'). The server is watched here. --cores and --source-address are of that machine; localhost in "
-        "URL is this one.",
+        "--'). May be repeated: then each machine puts a part of the load on. The server is watched here. "
+        "--cores, --threads and --source-address are of each such machine; localhost in URL is this one.",
     )
 
 

@@ -141,15 +141,15 @@ def _check_outputs(flags: LoadFlags, mistakes: Mistakes) -> None:
 
 def _check_fits(shape: contract.ShapeSpec, to: contract.Target, options: Options, mistakes: Mistakes) -> None:
     """Check that all connections can be opened; an open shape may not reach its limit."""
-    machine, connections = options.machine, capacity.connections_of(shape)
+    machine, connections = options.machine, options.machine.share(capacity.connections_of(shape))
     if options.threads is not None and options.threads > connections:
         mistakes.add(
-            f"--threads {options.threads} are more than the {connections} connections",
+            f"--threads {options.threads} are more than the {connections} connections {machine.at}",
             f"write --threads {connections} or less",
         )
     if isinstance(shape, contract.OpenShapeSpec):
         return
-    threads = options.threads or engine_spec.threads_for(shape, machine.threads_most)
+    threads = options.threads or engine_spec.threads_for(shape, machine.threads_most, machine.hosts)
     if connections + engine_spec.descriptors_beside(threads) > machine.open_files:
         mistakes.add(
             f"{connections:,} connections need more than the {machine.open_files:,} files that may be open "

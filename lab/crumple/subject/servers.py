@@ -10,7 +10,7 @@ folder are gone.
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,15 +159,15 @@ def start(
         running.guarded.end()
 
 
-def refuse_load_host(where: str | None, label: str) -> None:
+def refuse_load_host(where: Sequence[str] | None, label: str) -> None:
     """Return if the load of a server comes from this machine. Raises UsageError.
 
-    `where`: the load host, as --from names it; None: it is this machine.
+    `where`: the load hosts, as --from names them; None: it is this machine.
     """
-    if where is not None:
+    if where:
         raise UsageError(
-            f"--from {where}: {label} listens on loopback, as servers with a server.toml do, where no other "
-            "machine reaches it",
+            f"--from {where[0]}: {label} listens on loopback, as servers with a server.toml do, where no "
+            "other machine reaches it",
             "give its URL, or a command that starts it: -- COMMAND {host} {port}",
         )
 

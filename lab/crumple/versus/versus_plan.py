@@ -194,7 +194,8 @@ def _loads(flags: VersusFlags, seed: int, machine: LoadMachine) -> Loads:
     if warm_up is not None:
         warm_up_s = mistakes.of(lambda: typed_values.read_duration_s("--warm-up", warm_up))
     arrivals = mistakes.of(lambda: load_shape.read_arrivals(flags.arrivals))
-    connections = mistakes.of(lambda: typed_values.bounded("-c", flags.connections, most=machine.open_files))
+    files = machine.hosts * machine.open_files
+    connections = mistakes.of(lambda: typed_values.bounded("-c", flags.connections, most=files))
     mistakes.none()
     assert budget_s and tolerance and arrivals
     return Loads(

@@ -11,6 +11,7 @@ from crumple.load.compression import Compressible
 from crumple.load.report.load_figures import (
     NO_TIMES,
     SECOND_NS,
+    HostFigures,
     RequestFigures,
     Spent,
     Spread,
@@ -55,6 +56,8 @@ class LoadDocument(Result):
     """What came instead of the answers expected, the most frequent first."""
     requests: tuple[RequestFigures, ...]
     """Each kind of request."""
+    load_hosts: tuple[HostFigures, ...] = ()
+    """What each of several load hosts saw; empty: the load came from one machine."""
     users: int
     """Connections that had a request."""
     users_unanswered: int

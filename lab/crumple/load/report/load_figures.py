@@ -99,6 +99,31 @@ class RequestFigures(Lenient):
     """The times of its ok answers."""
 
 
+class HostFigures(Lenient):
+    """What one of several load hosts saw of a load."""
+
+    name: str
+    """As --from named it, without secrets."""
+    share: float
+    """Its share of the requests."""
+    outcomes: Outcomes
+    """How its requests ended."""
+    response_time: Spread
+    """Of the ok answers that came to it."""
+    engine_lateness: Spread
+    """Its engine's own lateness."""
+    late_ns: int
+    """How much later than the first of them it began, as far as their clocks tell."""
+    late_off_ns: int
+    """By how much `late_ns` may be wrong."""
+    round_trip_ns: int
+    """How long a line took there and back."""
+    validity: str
+    """Whether its own record measured the server, in a word."""
+    problems: tuple[str, ...]
+    """The problems of its own record."""
+
+
 class StepFigures(Lenient):
     """One step of an open schedule. Seconds count from when measuring began."""
 
@@ -150,6 +175,25 @@ def spreads(record: TrialRecord) -> dict[str, Spread]:
         for name, each in stored.items()
         if each is not None
     }
+
+
+def by_host(record: TrialRecord) -> tuple[HostFigures, ...]:
+    """Return the figures of each of several load hosts; empty: the load came from one machine."""
+    return tuple(
+        HostFigures(
+            name=host.name,
+            share=host.scheduled / record.scheduled if record.scheduled else 0.0,
+            outcomes=host.outcomes,
+            response_time=spread_of(host.response_time),
+            engine_lateness=spread_of(host.engine_lateness),
+            late_ns=host.late_ns,
+            late_off_ns=host.late_off_ns,
+            round_trip_ns=host.round_trip_ns,
+            validity=host.validity,
+            problems=host.problems,
+        )
+        for host in record.load_hosts
+    )
 
 
 def by_request(record: TrialRecord, *, has_times: bool) -> tuple[RequestFigures, ...]:

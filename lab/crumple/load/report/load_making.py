@@ -146,6 +146,7 @@ def _figures(record: TrialRecord, lost: Lost | None, idle_cores: float | None) -
         "failed_share": failures.share(record.outcomes) if lost is None else None,
         "times": spreads if load_document.has_times(lost) else dict.fromkeys(spreads, NO_SPREAD),
         "requests": load_figures.by_request(record, has_times=load_document.has_times(lost)),
+        "load_hosts": load_figures.by_host(record),
         "steps": load_figures.steps(record, load_document.counted_s(record, lost)),
         "engine": load_figures.spent(record, record.probes.engine),
         "engine_share": engine_share(record),

@@ -35,7 +35,7 @@ from crumple.drawing.report_parts import (
 )
 from crumple.drawing.terminal import shown
 from crumple.gate.condition import GLYPHS, TONES, for_page
-from crumple.load.report import load_answer, load_charts, load_plot
+from crumple.load.report import by_load_host, load_answer, load_charts, load_plot
 from crumple.load.report import load_sentences as say
 from crumple.load.report.load_document import LoadDocument
 from crumple.load.report.load_figures import QUANTILES, Spread
@@ -95,6 +95,7 @@ def report(load: LoadDocument) -> Report:
             Section([Plot(partial(load_plot.plot, load))]),
             _facts(load, load_answer.names(load)),
             _requests(load),
+            by_load_host.section(load),
             _over_time(load, *([load_charts.RESPONSE_TIME] if by_time else [])),
             _steps(load),
             _more(load),

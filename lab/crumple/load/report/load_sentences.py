@@ -87,10 +87,15 @@ def circumstances(record: contract.TrialRecord) -> list[str]:
     return [
         f"{_measured(record)}{warm_up}",
         f"seed {spec.seed}",
-        f"engine {record.engine_version}, {numerals.count(spec.threads, 'thread')}"
+        f"engine {record.engine_version}, {numerals.count(_hosts(record) * spec.threads, 'thread')}"
         f"{', spinning' if spec.pacing == 'spin' else ''}",
         f"{began:%Y-%m-%d %H:%M} UTC",
     ]
+
+
+def _hosts(record: contract.TrialRecord) -> int:
+    """Return from how many machines the load came."""
+    return len(record.load_hosts) or 1
 
 
 def arrivals(load: "LoadDocument") -> str:
@@ -293,9 +298,9 @@ def engine(load: "LoadDocument") -> str:
     if load.engine is None:
         return "its cost could not be read"
     cores = load.record.spec.cores
-    number = len(cores) or load.record.spec.threads
+    number = _hosts(load.record) * (len(cores) or load.record.spec.threads)
     named = f"core{'s' if number > 1 else ''} {', '.join(map(str, cores))}"
-    of = named if cores else numerals.count(number, "core")
+    of = named if len(cores) == number else numerals.count(number, "core")
     said = f"{_each(load.engine)}{numerals.share(load.engine_share)} of {of}"
     late = load.times.get("engine_lateness")
     if late and 0.99 in late.quantile_ns:
