@@ -43,6 +43,7 @@ SAYS = {
     "pages": " drawings, ",
     "probe_cost": "95 % interval",
     "same_work": "without --like, which asks for no compressed page",
+    "several_hosts": "2 starts: median",
     "simulate_hosts": "| 12 | 2 | ",
     "simulate_budgets": "| 3 to 10 | 60% |",
     "simulate_studies": "| growth | 0.102 for at least 0.1 |",
