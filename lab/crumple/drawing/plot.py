@@ -70,6 +70,7 @@ class Area:
     low: float | None = None
     high: float | None = None
     title: str = ""
+    opacity: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,8 @@ class Graph:
     """The least room for labels of y, by which graphs below each other have the same axis of x."""
     is_time: bool = False
     """Whether x is time, so that a ruler may be moved along it."""
+    has_grid: bool = True
+    """Whether each tick of y has a line across the plot; cells that fill it need none."""
 
 
 @dataclass(frozen=True)
@@ -212,6 +215,8 @@ class ChartKey:
     dash: str = ""
     narrow_only: bool = False
     """Whether a wide screen has the name at the line instead."""
+    opacity: float = 1.0
+    """That of a bar."""
 
 
 @dataclass(frozen=True)

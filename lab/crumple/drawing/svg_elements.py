@@ -127,7 +127,8 @@ def key_sign(each: ChartKey) -> str:
     """Return a key's sign, 18 px wide."""
     match each.form:
         case "bar":
-            return f'<rect y="1" width="14" height="10" fill="{each.colour}"/>'
+            faint = f' fill-opacity="{each.opacity:g}"' if each.opacity != 1 else ""
+            return f'<rect y="1" width="14" height="10" fill="{each.colour}"{faint}/>'
         case "line":
             return f'<line x2="16" y1="6" y2="6" {stroke_of(each.colour, 2, each.dash)}/>'
         case "dot" | "ring" | "dashed":

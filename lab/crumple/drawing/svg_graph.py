@@ -75,7 +75,7 @@ def _backs(graph: Graph) -> Iterator[str]:
             to = graph.x.scale.share(mark.right) if mark.right is not None else 1.0
             low = _y(graph, mark.low) if mark.low is not None else graph.height_px
             high = _y(graph, mark.high) if mark.high is not None else 0.0
-            yield rectangle(x, to, high, low - high, mark.colour, mark.title)
+            yield rectangle(x, to, high, low - high, mark.colour, mark.title, mark.opacity)
 
 
 def _grid(graph: Graph) -> Iterator[str]:
@@ -84,8 +84,9 @@ def _grid(graph: Graph) -> Iterator[str]:
         y = _y(graph, tick.at)
         lines.append(f'<line x2="100%" y1="{px(y)}" y2="{px(y)}"/>')
         labels.append(f'<text x="-6" y="{px(y + 4)}">{escaped(tick.label)}</text>')
-    if lines:
+    if lines and graph.has_grid:
         yield f'<g stroke="{theme.GRID}">{"".join(lines)}</g>'
+    if labels:
         yield f'<g fill="{theme.MUTED}" text-anchor="end">{"".join(labels)}</g>'
 
 

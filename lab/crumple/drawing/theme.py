@@ -38,6 +38,19 @@ PARTS = {
 }
 _FAMILY_OF = {"node.js": "javascript", "node": "javascript", "typescript": "javascript", "c#": "csharp"}
 
+# An I/O model has the colour of a family: no other eight differ more for eyes of every kind, and no chart has
+# models beside languages.
+MODELS = {
+    "event-loop-per-core": FAMILIES["go"],
+    "green-threads": FAMILIES["csharp"],
+    "hybrid": FAMILIES["python"],
+    "event-loop": FAMILIES["javascript"],
+    "thread-pool": FAMILIES["java"],
+    "thread-per-connection": FAMILIES["other"],
+    "process-pool": FAMILIES["php"],
+    "process-per-connection": FAMILIES["rust"],
+}
+
 # All values differ, so that a style sheet can replace each by selecting the attribute with it.
 INK = "#1f2329"
 MUTED = "#646b75"
