@@ -29,6 +29,7 @@ NAVIGATION = {
         "docs/writing-a-study",
         "docs/several-hosts",
         "docs/cluster",
+        "docs/map",
         "docs/reports",
         "docs/database",
         "docs/wheels",

@@ -18,7 +18,7 @@ PAGE = ROOT / "docs" / "reference" / "thresholds.md"
 LAB = ROOT / "lab" / "crumple"
 ENGINE = ROOT / "engine" / "src"
 # The rooms and folders whose modules decide something about a result.
-ROOMS = ("record", "stats", "verdict", "find", "run", "versus", "gate", "load")
+ROOMS = ("record", "stats", "verdict", "model_map", "find", "run", "versus", "gate", "load")
 FOLDERS = ("probe", "beside", "profile", "weigh", "shape")
 OPENING = """\
 # Rules and thresholds

@@ -53,7 +53,7 @@ class _Commands(TyperGroup):
 TABLES = {
     "load_commands": ("load",),
     "search_commands": ("find", "diagnose", "versus", "import"),
-    "run_commands": ("try", "run", "join", "report"),
+    "run_commands": ("try", "run", "join", "report", "map"),
     "server_commands": (
         "servers", "workloads", "studies", "setup", "verify", "new-server", "costs", "fleet", "cluster",
     ),

@@ -39,6 +39,7 @@ OF_COMMAND = {
     "run": STUDIES,
     "join": STUDIES,
     "report": STUDIES,
+    "map": STUDIES,
     "compare": COMPARISONS,
     "verify": STUDIES,
     "servers": STUDIES,

@@ -287,7 +287,8 @@ def _how_long(session: Session) -> str:
         return first
     if first_s is not None and first_s >= budget_s:
         return f"{first} for the first blocks of each experiment; the time allows no more"
-    return f"{first} for the first blocks; about {numerals.clock(budget_s)} in all, if claims need more"
+    most = f"about {numerals.clock(budget_s)} in all"
+    return f"{first} for the first blocks; {most}, while something is undecided"
 
 
 def code_of(trials: list[StoredTrial]) -> int:
@@ -377,7 +378,9 @@ def _twins_moved(asked: Study, meant: Study) -> list[str]:
     moved = Counter(
         (asked.experiments[name].twin, each.twin)
         for name, each in meant.experiments.items()
-        if each.twin != asked.experiments[name].twin and any(scale.twin for scale in each.scales.values())
+        if name in asked.experiments
+        and each.twin != asked.experiments[name].twin
+        and any(scale.twin for scale in each.scales.values())
     )
     return [
         f"{asked.name}: {now} has the twin instead of {before}, which does not run, in "

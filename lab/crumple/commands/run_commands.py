@@ -225,3 +225,41 @@ def report(
 
         raise typer.Exit(report_site.write(site, open_it))
     raise typer.Exit(report.show(names or (), "json" if json else format_, open_it, out))
+
+
+@TABLE.command(
+    "map",
+    epilog=example("crumple map --wait 80ms --compute 3ms --users 500", "crumple map --users 2000"),
+)
+def map_(
+    run: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="RUN",
+            help="A run of wait-or-compute, or the file of a kept map. Default: the latest run, else the map "
+            "that comes with crumple.",
+            callback=refuse_blank,
+        ),
+    ] = None,
+    wait: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="How long a request waits for something else, such as 80ms."),
+    ] = None,
+    compute: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="The CPU time that a request computes for, such as 3ms."),
+    ] = None,
+    users: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="How many users ask at once, each again as soon as it is answered."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Say which I/O model serves your requests best, by how much, and what limits the others.
+
+    Without --wait and --compute it shows the map for all requests. Nothing is measured: crumple run
+    wait-or-compute does that.
+    """
+    from crumple.commands import which_model
+
+    raise typer.Exit(which_model.say(run, wait, compute, users, json))

@@ -92,6 +92,8 @@ class Figures:
     """
     ended: int = 0
     """The number of requests that ended."""
+    unanswered_share: float = 0.0
+    """Share of the users (0..1) that got no answer in the measured window."""
     unfinished: int = 0
     """The number of requests without an end."""
     late: tuple[float, ...] = ()
@@ -191,6 +193,7 @@ def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
         curve=curve(record),
         waiting=_waiting(record),
         ended=record.outcomes.ok + record.outcomes.failed,
+        unanswered_share=record.users_unanswered / record.users if record.users else 0.0,
         unfinished=record.outcomes.unfinished,
         late=late,
         unreached=tuple(q for q, each in response.items() if each.is_least),

@@ -20,6 +20,8 @@ from crumple.find.report.find_document import FindDocument
 from crumple.load.report.load_document import LoadDocument
 from crumple.load_host.fleet_check import ReachedHost, UnreachedHost
 from crumple.machine.ceiling import Cost
+from crumple.model_map.map_data import MapData
+from crumple.model_map.map_document import MapDocument
 from crumple.results.listing import ListDocument
 from crumple.results.printed_documents import (
     CompareDocument,
@@ -82,6 +84,8 @@ DOCUMENTS: Mapping[str, Document] = {
         "printed by `crumple run --json`, `crumple try --json` and `crumple report --format json`; of "
         "several runs they print a list of these",
     ),
+    "map": Document(MapDocument, "printed by `crumple map --json`"),
+    "kept-map": Document(MapData, "a kept map, such as `studies/wait-or-compute.json`"),
     "compare": Document(CompareDocument, "printed by `crumple compare --json`"),
     "list": Document(ListDocument, "printed by `crumple list --json`"),
     "run": Document(RunFile, "stored as `run.json` in the folder of a run"),

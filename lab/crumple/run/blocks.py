@@ -16,9 +16,10 @@ from crumple.record.figures import Figures, figures
 from crumple.run import in_turns, ready, run_file, run_plan, trial
 from crumple.run.pace import TrialPace
 from crumple.run.ready import Elsewhere, ReadyServer
-from crumple.run.run_file import Host, RunFile
+from crumple.run.run_file import ChosenBlock, Host, RunFile
 from crumple.run.run_plan import Block
 from crumple.run.store import Failure, ProgramHashes, RunStore, StoredTrial, TrialIdentity
+from crumple.study.study import Study
 from crumple.study.study_load import Scale
 from crumple.subject import database, server_toml, servers
 from crumple.subject.server_toml import ServerDescription, Setting
@@ -134,6 +135,9 @@ class Blocks:
         """
         open_blocks = [block for block in self.file.blocks if self.left_in(block)]
         used = {each.server for block in open_blocks for each in self.left_in(block)}
+        if self.file.study.map is not None:
+            # Any of them may be in a block that is planned later.
+            used |= {each.server for each in self.file.plan.trials}
         self._programs = {label: _program(label, self._described) for label in used}
         self._check_unmixed(open_blocks)
         for each in self._earlier:
@@ -157,6 +161,14 @@ class Blocks:
         """Count the block as begun: its trials are now among those that must be run."""
         self._blocks_begun.add((block.experiment, block.number))
 
+    def plan_further(self, study: Study, block: Block, why: str) -> None:
+        """Add a block to the plan, of a study that has its experiment. Raises StorageFull, NotWritable."""
+        planned = self.file.plan.model_copy(update={"blocks": (*self.file.plan.blocks, block)})
+        servers = tuple(each.server for each in block.trials)
+        chosen = ChosenBlock(experiment=block.experiment, block=block.number, servers=servers, why=why)
+        self._to_do |= block.labels
+        self.note(study=study, plan=planned, chosen=(*self.file.chosen, chosen))
+
     def do(self, blocks: Sequence[Block], why: str = "") -> None:
         """Execute the trials that are left in these blocks.
 
@@ -171,12 +183,13 @@ class Blocks:
 
     @property
     def judges(self) -> bool:
-        """Return whether the claims decide how many blocks any of the run's experiments gets."""
-        scales = map(self.scale_of, self.file.study.experiments)
-        return self.begun.asked is None and any(each.least_blocks for each in scales)
+        """Return whether results decide how many blocks any of the run's experiments gets."""
+        scales = [self.scale_of(name) for name in self.file.study.experiments]
+        by_results = self.file.study.map is not None or any(each.least_blocks for each in scales)
+        return self.begun.asked is None and by_results
 
     def _read(self, stored: StoredTrial) -> None:
-        """Compute the trial's figures if the claims are judged during the run."""
+        """Compute the trial's figures if results are judged during the run."""
         if self.judges:
             # A trial without readable figures is left out here; the report says so.
             with contextlib.suppress(NotStored):

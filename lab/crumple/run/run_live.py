@@ -195,7 +195,7 @@ class LiveView(Redrawn):
 
 def left(now: SessionOutlook) -> str:
     """Return the time left for required blocks, "2:05 left", then "10 of 26 claims decided, at most …"."""
-    claims = f"{now.decided} of {now.asked} claims decided" if now.asked else ""
+    claims = f"{now.decided} of {now.asked} {now.asked_what} decided" if now.asked else ""
     if claims and not now.blocks_s:
         limit = f"at most {numerals.clock(now.at_most_s)} left" if now.at_most_s < math.inf else ""
         return ", ".join(filter(None, (claims, limit)))

@@ -62,7 +62,7 @@ def plan(study: Study, scale: ScaleName, seed: int) -> RunPlan:
     for number in range(1, max(rounds.values()) + 1):
         present = [name for name, count in rounds.items() if number <= count]
         in_order = shuffle(present, f"{seed}/round {number}")
-        blocks += [_block(study, scale, experiment, number, seed) for experiment in in_order]
+        blocks += [block_of(study, scale, experiment, number, seed) for experiment in in_order]
     return RunPlan(study=study.name, scale=scale, seed=seed, blocks=tuple(blocks))
 
 
@@ -137,7 +137,8 @@ def _blocks_of(study: Study, scale: ScaleName) -> dict[str, int]:
     return rounds
 
 
-def _block(study: Study, scale: ScaleName, name: str, number: int, seed: int) -> Block:
+def block_of(study: Study, scale: ScaleName, name: str, number: int, seed: int) -> Block:
+    """Return a block of the experiment of that name, with all servers that take part in it."""
     experiment = study.experiments[name]
     takes_part = [each for each in experiment.servers if number <= experiment.scales[scale].blocks_for(each)]
     entries = [(server, False) for server in takes_part]

@@ -21,6 +21,7 @@ from crumple.run.ready import Brought, Elsewhere
 from crumple.run.run_file import RunFile, ServerNote, Shard
 from crumple.run.run_plan import RunPlan
 from crumple.run.store import RunStore, TrialIdentity
+from crumple.study import map_points
 from crumple.study.claim import ScaleName
 from crumple.study.study import Experiment, Study
 from crumple.study.which_servers import add_server, restrict, with_twins_that_run
@@ -91,6 +92,8 @@ def begin(
 
 
 def _shard(meant: Study, planned: RunPlan, index: int, of: int) -> Shard:
+    if meant.map is not None:
+        raise UsageError(f"{meant.name} has a map, whose points results choose", "run it on one host")
     return Shard(index=index, of=of, blocks=run_plan.dealt(meant, planned, index, of))
 
 
@@ -128,6 +131,7 @@ def choose(
         meant = restrict(meant, names, server_toml.defaults(described))
     own = {each.label: each.what for each in guests if isinstance(each.what, ServerDescription)}
     meant = with_twins_that_run(meant, _missing(meant, {**described, **own}))
+    meant = map_points.with_first_points(meant, scale)
     for name, experiment in meant.experiments.items():
         try:
             workloads[experiment.workload].request_with(experiment.parameters)

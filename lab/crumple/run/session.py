@@ -4,9 +4,10 @@ First come the runs that are judged only once, one after the other and the short
 comes soon. Then come the blocks that each other run must have, by their number: the first of each run before
 the second of any.
 A claim that needs r more blocks of c seconds each is decided at a rate of 1/(r·c). The next block is the one
-with the highest sum of rates over its claims. It has only the servers whose trials undecided claims use. The
-session ends when all claims are decided, when more blocks would not help, or when the time is over. The seed
-fixes the plan. Which of the planned trials are run depends on the results; run.json says why each was.
+with the highest sum of rates over its claims. It has only the servers whose trials undecided claims use. Of
+a map, `map_course` chooses the points. The session ends when all claims are decided, when more blocks would
+not help, or when the time is over. The seed fixes the plan. Which of the planned trials are run depends on
+the results; run.json says why each was.
 """
 
 import contextlib
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from crumple import engine
 from crumple.machine import capacity
-from crumple.run import run_file, run_plan
+from crumple.run import map_course, run_file, run_plan
 from crumple.run.blocks import Begun, Blocks, Means, RunWatcher
 from crumple.run.pace import TrialPace
 from crumple.run.run_file import NO_BLOCK, TIME_OVER, ChosenBlock
@@ -123,8 +124,9 @@ class SessionOutlook:
     """How many trials are stored, `of` those that are stored or must be run."""
     of: int
     decided: int
-    """How many claims are decided, of those `asked`."""
+    """How many claims are decided, of those `asked`; of maps, how many cells."""
     asked: int
+    asked_what: str = "claims"
 
 
 class Session:
@@ -135,6 +137,7 @@ class Session:
         self.budget_s = max(BUDGETS_S[each.file.scale] for each in runs) if budget_s is None else budget_s
         self._runs: list[Blocks] = []
         self._standing: dict[str, list[Standing]] = {}
+        self._map = map_course.MapStanding(0, 0)
         self._ends_s = math.inf
         self._looked_s = 0.0
         self._seen = SessionOutlook(None, math.inf, 0, 0, 0, 0)
@@ -168,7 +171,9 @@ class Session:
 
     @property
     def adapts(self) -> bool:
-        """Whether the claims of a run decide how many blocks it gets."""
+        """Whether the results of a run decide how many blocks it gets."""
+        if any(begun.file.study.map is not None for begun in self._begun):
+            return True
         scales = [
             each.scales[begun.file.scale]
             for begun in self._begun
@@ -203,8 +208,9 @@ class Session:
             at_most_s=self._ends_s,
             trials=trials,
             of=trials + sum(len(run.left_in(block)) for run, block in left),
-            decided=sum(each.decided for each in standing),
-            asked=len(standing),
+            decided=sum(each.decided for each in standing) if standing else self._map.decided,
+            asked=len(standing) or self._map.cells,
+            asked_what="claims" if standing else "cells of the map",
         )
 
     def _first(self) -> list[tuple[Blocks, Block]]:
@@ -241,6 +247,13 @@ class Session:
             run.note(chosen=(*run.file.chosen, *(_chosen(block, why) for block in blocks)))
             self._do(run, blocks, why)
             self._judge(run)
+        for run in self._runs:
+            if run.file.study.map is not None and run.begun.asked is None:
+                map_course.conduct(run, lambda: self._left_s, self._note_map)
+
+    def _note_map(self, standing: map_course.MapStanding) -> None:
+        self._map = standing
+        self._look()
 
     def _of_choice(self, run: Blocks, choice: Choice) -> list[Block]:
         """Return the blocks to be run next."""

@@ -249,14 +249,15 @@ def find(runs: Path, name: str | None = None) -> RunStore:
     if name is not None:
         folders = [folder for folder in (runs / name, Path(name)) if (folder / "run.json").is_file()]
     else:
-        folders = sorted((file.parent for file in runs.glob("*/run.json")), key=_began, reverse=True)
+        folders = sorted((file.parent for file in runs.glob("*/run.json")), key=began, reverse=True)
     if not folders:
         what = f"there is no run {name}" if name else "there is no run yet"
         raise NotStored(what, "start one with: crumple run todo-json --scale quick")
     return RunStore(folders[0])
 
 
-def _began(folder: Path) -> tuple[str, str]:
+def began(folder: Path) -> tuple[str, str]:
+    """Return the sort key of a run's folder, by which the run that began last is the greatest."""
     # A run's id ends with its date and time, which sort as text.
     return folder.name[-15:], folder.name
 

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
 from crumple import parsing
 from crumple.contract_base import Frozen
@@ -15,7 +15,16 @@ from crumple.errors import FileInvalid, NotFound, Problem, UsageError
 from crumple.machine.capacity import Placement
 from crumple.study.claim import Claim, ScaleName, Text, impossible
 from crumple.study.names import Known, unknown_names
-from crumple.study.study_load import Parameters, PerSecond, Scale, Seconds, Shape, check_scale, merged
+from crumple.study.study_load import (
+    ClosedShape,
+    Parameters,
+    PerSecond,
+    Scale,
+    Seconds,
+    Shape,
+    check_scale,
+    merged,
+)
 from crumple.subject import server_toml
 
 Connection = Literal["keep-alive", "per-request"]
@@ -125,6 +134,31 @@ class Experiment(Frozen):
         return self.model_copy(update=update)
 
 
+Waits = Annotated[tuple[Annotated[int, Field(ge=0, le=60_000)], ...], Field(min_length=2)]
+Computes = Annotated[tuple[Annotated[int, Field(ge=0, le=10_000_000)], ...], Field(min_length=2)]
+Crowds = Annotated[tuple[Annotated[int, Field(ge=1, le=100_000)], ...], Field(min_length=1)]
+
+
+class StudyMap(Frozen):
+    """A map: one experiment at many points, which a run chooses as it goes (`study.map_points`).
+
+    The workload has the parameters `wait_ms` and `spin_us`, and the shape is closed.
+    """
+
+    experiment: Text
+    """What is measured at each point, but for what the point changes."""
+    wait_ms: Waits
+    """The waits of its cells."""
+    compute_us: Computes
+    """The CPU times of its cells."""
+    users: Crowds
+    """The numbers of users of its cells."""
+    first: Annotated[tuple[tuple[int, int, int], ...], Field(min_length=1)]
+    """Points that show what each server costs: wait, CPU time, users. All servers are measured there."""
+    measured_as: Experiment | None = None
+    """In a run: the experiment."""
+
+
 class Study(Frozen):
     """One question with its experiments, claims and prose."""
 
@@ -140,6 +174,26 @@ class Study(Frozen):
     claims: tuple[Claim, ...] = ()
     answers: tuple[Text, ...] = ()
     """The ids of the claims that answer the question, the weightiest first; none: all of them do."""
+    map: StudyMap | None = None
+
+    @field_validator("map")
+    @classmethod
+    def _map_fits(cls, drawn: StudyMap | None, info: ValidationInfo) -> StudyMap | None:
+        experiments = info.data.get("experiments")
+        if drawn is None or drawn.measured_as is not None or experiments is None:
+            return drawn
+        experiment = experiments.get(drawn.experiment)
+        if experiment is None or not isinstance(experiment.shape, ClosedShape):
+            raise impossible(
+                f"{drawn.experiment} is no experiment with a closed shape",
+                f"name one of {', '.join(experiments)}",
+            )
+        if any(scale.stop.duration_s is None or scale.twin for scale in experiment.scales.values()):
+            raise impossible(
+                f"{drawn.experiment} is ended by its requests, or has a twin",
+                "write stop = { duration_s = … } and twin = false",
+            )
+        return drawn
 
     def has(self, scale: ScaleName) -> bool:
         """Whether any of its experiments has that scale."""

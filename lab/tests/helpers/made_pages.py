@@ -5,6 +5,7 @@ from functools import cache
 
 import made_changes
 import made_comparisons
+import made_maps
 import made_results
 import made_searches
 import made_sites
@@ -16,6 +17,7 @@ from crumple import contract
 from crumple.diagnose.report import diagnose_report
 from crumple.drawing import report_page
 from crumple.find.report import find_report
+from crumple.model_map import map_report
 from crumple.results import compare_report, comparing
 from crumple.results.selection import StoredEntry, of_document
 from crumple.run.report import runs_report
@@ -115,6 +117,7 @@ KINDS: dict[str, Callable[[], str]] = {
     "versus": lambda: versus("three"),
     "compare loads": loads,
     "compare runs": runs,
+    "map": lambda: report_page.html(map_report.of_map(made_maps.begun(), 500)),
     "site": lambda: report_page.html(index_report.report(series().entries, [series()], "0.1.0")),
     "series": lambda: report_page.html(series_report.report(series(), pairs.pairs(series()))),
 }

@@ -38,6 +38,7 @@ SAYS = {
     "live_view": "95 % interval",
     "lost_cluster_hosts": "stored before, 0 lost",
     "lost_loads": "over after",
+    "map_stability": "100.0% of 144 cells agree",
     "memory": "each more takes",
     "mutations": "noticed by the stored servers 4 of 4",
     "pages": " drawings, ",

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from crumple.drawing.chart import BoundChart, Chart
 from crumple.drawing.plot import Picture
-from crumple.run.report import bars, canary_chart, chosen_charts, curves, ramp_chart, why
+from crumple.model_map import map_report
+from crumple.run.report import bars, canary_chart, chosen_charts, curves, map_of_view, ramp_chart, why
 from crumple.run.report.view import ExperimentView, RunView
 from crumple.study.study_load import RampShape
 from crumple.words import time_rows
@@ -112,7 +113,9 @@ def of_experiment(experiment: ExperimentView) -> list[ChartKind]:
 
 
 def of_run(view: RunView) -> list[BoundChart]:
-    """Return the charts of all experiments that the report has."""
+    """Return the charts of all experiments that the report has, or of the map that stands for them."""
+    if (drawn := map_of_view.drawn(view)) is not None:
+        return map_report.charts(drawn)
     return [
         kind.of(each, of=each.name)
         for each in view.experiments

@@ -20,12 +20,15 @@ from crumple.drawing.report_parts import (
     phrase,
 )
 from crumple.gate.condition import for_page
+from crumple.model_map import map_picture, map_report
+from crumple.model_map.model_map import ModelMap
 from crumple.run.report import (
     claim_lines,
     claims_table,
     experiment_section,
     host_rows,
     left_sentences,
+    map_of_view,
     not_judged,
     run_details,
     run_sentences,
@@ -68,14 +71,20 @@ def markdown(view: RunView) -> str:
 def report(view: RunView) -> Report:
     """Return the run as a report."""
     study, given = view.run.study, study_answer.answer(view)
-    decided = sum(verdict.answer in DECIDED for verdict in view.asked)
+    drawn = map_of_view.drawn(view)
     return Report(
         verb="run",
-        title=f"{study.title}: {decided} of {numerals.count(len(view.asked), 'claim')} decided",
+        title=f"{study.title}: {_decided(view, drawn)} decided",
         head=[*_head(view)],
         sections=[
             Section([*_open_claims(view)], "What was not judged", "not-judged"),
-            *(experiment_section.section(view, at) for at in range(len(view.experiments))),
+            *(
+                map_report.sections(
+                    drawn, map_picture.nearest_users(map_report.USERS_SHOWN, drawn.data.users)
+                )
+                if drawn
+                else (experiment_section.section(view, at) for at in range(len(view.experiments)))
+            ),
             Section([on_terminal(*_validity(view))]),
             Section([Only(FILES, [*run_details.details(view)])], "Details", "details"),
         ],
@@ -88,6 +97,13 @@ def report(view: RunView) -> Report:
             *server_names.circumstances_of([view]),
         ],
     )
+
+
+def _decided(view: RunView, drawn: ModelMap | None) -> str:
+    if drawn is not None:
+        return f"{drawn.decided} of {numerals.count(len(drawn.cells), 'cell')}"
+    decided = sum(verdict.answer in DECIDED for verdict in view.asked)
+    return f"{decided} of {numerals.count(len(view.asked), 'claim')}"
 
 
 def _head(view: RunView) -> Iterator[Part]:

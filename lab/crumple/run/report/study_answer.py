@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from crumple.drawing import numerals
 from crumple.drawing.report_parts import Phrase, Span, Tone, Words, join, plain, sure
-from crumple.run.report import run_sentences
+from crumple.model_map import map_words
+from crumple.run.report import map_of_view, run_sentences
 from crumple.run.report.findings import ClaimResult, findings
 from crumple.run.report.not_judged import disturbed, programs
 from crumple.run.report.view import RunView
@@ -69,6 +70,9 @@ def answers(views: Sequence[RunView]) -> list[StudyAnswer]:
 
 def answer(view: RunView) -> StudyAnswer:
     """Return the answer of one study."""
+    if (drawn := map_of_view.drawn(view)) is not None:
+        how = sure("Measured", "good", f"{map_words.sure(drawn)} {run_sentences.LOOPBACK}")
+        return StudyAnswer(view, "", tuple(map_words.of_map(drawn)), (), how, (len(_ORDER), 0, False, 0.0))
     found = findings(view)
     told = _told(view, found)
     surprise = _surprise(found)

@@ -69,6 +69,8 @@ def has_time(shown: ExperimentView) -> bool:
 
 def of_claims(view: RunView) -> Limits:
     """Return claim → what limits the servers that it compares, for the claims that argue a cause."""
+    if not any(claim.argues_cause for claim in view.run.study.claims):
+        return {}
     known = {shown.name: {why.server.name: why for why in servers(shown)} for shown in view.experiments}
     of = {shown.name: shown for shown in view.experiments}
     asked = {each.claim_id for each in view.asked}

@@ -1,0 +1,155 @@
+"""Made-up servers of eight I/O models, and what trials of them would show on two cores.
+
+The truth is that of operational laws, rounded where two limits meet, and with CPU times that change by some
+per cent from point to point, as those of real servers do.
+"""
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from crumple.model_map.map_data import MapData, MapServer, MapTrial
+from crumple.model_map.model_map import ModelMap, place
+from crumple.model_map.next_points import LoadS, choose
+from crumple.study.map_points import MapPoint
+
+WAIT_MS = (0, 5, 20, 80, 200, 500)
+COMPUTE_US = (0, 300, 1_000, 3_000, 10_000, 50_000)
+USERS = (8, 60, 500, 2_000)
+FIRST = ((0, 0, 60), (0, 10_000, 60), (200, 0, 500), (80, 3_000, 500), (500, 300, 2_000))
+CORES = 2
+LOAD_S = 12e-6
+# How long a trial takes beside its load, in seconds, and the load itself.
+AROUND_S, LOADED_S = 1.3, 1.8
+
+
+@dataclass(frozen=True)
+class Nature:
+    """What a made-up server is like."""
+
+    io_model: str
+    own_s: float
+    """CPU time of a request beside what it was asked to compute."""
+    computes_on: float
+    places: int | None = None
+    keeps_places: bool = False
+    start_s: float = 0.1
+
+    @property
+    def server(self) -> MapServer:
+        """The server of the map, named by its model."""
+        return MapServer(
+            label=self.io_model,
+            title=f"made {self.io_model}",
+            io_model=self.io_model,
+            places=self.places,
+            keeps_places=self.keeps_places,
+        )
+
+
+NATURES = (
+    Nature("process-per-connection", 140e-6, 1.95, 150, keeps_places=True, start_s=0.4),
+    Nature("process-pool", 210e-6, 1.9, 150, start_s=0.5),
+    Nature("thread-per-connection", 900e-6, 1.02, start_s=0.6),
+    Nature("thread-pool", 90e-6, 1.9, 200, start_s=1.9),
+    Nature("event-loop", 55e-6, 1.02),
+    Nature("event-loop-per-core", 62e-6, 1.92),
+    Nature("hybrid", 110e-6, 1.9, start_s=1.9),
+    Nature("green-threads", 40e-6, 1.95),
+)
+# How sharply one limit takes over from another: the greater, the sharper.
+SHARPNESS = 6.0
+
+
+def truth(nature: Nature, point: MapPoint) -> float:
+    """Return how many requests a second a server really answers at a point."""
+    phase, across = len(nature.io_model), place(point)
+    own_s = nature.own_s * math.exp(0.15 * math.sin(phase + 3 * across[0] + 2 * across[1] + 4 * across[2]))
+    computes_s = (point.compute_us / 1e6 + own_s) * math.exp(0.04 * math.sin(2 * phase + 5 * across[2]))
+    alone_s = point.wait_ms / 1e3 + computes_s
+    limits = [
+        point.users / alone_s,
+        (nature.places or math.inf) / alone_s,
+        min(nature.computes_on / computes_s, CORES / (computes_s + LOAD_S)),
+    ]
+    return float(sum(limit**-SHARPNESS for limit in limits) ** (-1 / SHARPNESS))
+
+
+def best(point: MapPoint) -> float:
+    """Return the most that one of the servers answers."""
+    return max(truth(nature, point) for nature in NATURES)
+
+
+def trial(nature: Nature, point: MapPoint, rng: random.Random, noise: float = 0.02) -> MapTrial:
+    """Return what a trial would show."""
+    per_s = truth(nature, point) * math.exp(rng.gauss(0, noise))
+    served = point.users
+    if nature.keeps_places and nature.places is not None:
+        served = min(served, nature.places)
+    answered = per_s * LOADED_S > 2 * served
+    return MapTrial(
+        server=nature.server.label,
+        point=point,
+        per_s=per_s,
+        p99_ms=1.2e3 * served / per_s if answered and served == point.users else None,
+        cpu_us=(point.compute_us / 1e6 + nature.own_s) * math.exp(rng.gauss(0, noise)) * 1e6,
+        engine_cpu_us=LOAD_S * 1e6,
+        slowdown=1.0,
+        unanswered_share=1 - served / point.users,
+        took_s=AROUND_S + nature.start_s,
+    )
+
+
+def point(wait_ms: int, compute_us: int, users: int) -> MapPoint:
+    """Return a point."""
+    return MapPoint(wait_ms=wait_ms, compute_us=compute_us, users=users)
+
+
+def data(trials: Sequence[MapTrial], natures: Sequence[Nature] = NATURES) -> MapData:
+    """Return what a map is made of."""
+    return MapData(
+        run="wait-or-compute-quick-20261130-000000",
+        began="2026-11-30T00:00:00+00:00",
+        machine={"cpu_model": "Made CPU", "cores": CORES, "kernel": "6.1.0"},
+        cores=CORES,
+        wait_ms=WAIT_MS,
+        compute_us=COMPUTE_US,
+        users=USERS,
+        servers=tuple(nature.server for nature in natures),
+        trials=tuple(trials),
+        left_out=0,
+    )
+
+
+def first_trials(rng: random.Random) -> list[MapTrial]:
+    """Return a trial of every server at each of the first points."""
+    return [trial(nature, point(*where), rng) for where in FIRST for nature in NATURES]
+
+
+def loaded_s(at: MapPoint, server: str) -> float:
+    """Return how long a server is loaded at a point."""
+    return LOADED_S + 6 * at.wait_ms / 1e3
+
+
+LOADED: LoadS = loaded_s
+
+
+def measured(seed: int, seconds: float) -> ModelMap:
+    """Return the map that a run of so many seconds would make."""
+    rng = random.Random(seed)
+    natures = {nature.server.label: nature for nature in NATURES}
+    trials = first_trials(rng)
+    left_s = seconds - sum(each.took_s + loaded_s(each.point, each.server) for each in trials)
+    while (chosen := choose(ModelMap(data(trials)), LOADED, left_s)) is not None:
+        further = [trial(natures[server], chosen.point, rng) for server in chosen.servers]
+        left_s -= sum(each.took_s + loaded_s(each.point, each.server) for each in further)
+        trials += further
+    return ModelMap(data(trials))
+
+
+@cache
+def begun() -> ModelMap:
+    """Return the map of which only the first points are measured."""
+    return ModelMap(data(first_trials(random.Random(1))))

@@ -1,0 +1,85 @@
+"""What a map says in sentences."""
+
+import random
+
+import made_maps
+import pytest
+from crumple.model_map import map_words
+from crumple.model_map.map_data import MapServer
+from crumple.model_map.model_map import ModelMap, Rank, Spot, Standing
+from crumple.stats.interval import Interval
+from made_maps import NATURES, point
+
+SERVERS = {nature.io_model: nature.server for nature in NATURES}
+
+
+def standing(
+    server: MapServer, rank: Rank, ratio: tuple[float, float, float], limit: str = "cores", **more: object
+) -> Standing:
+    low, estimate, high = ratio
+    between = Interval(estimate, low, high, 0.95, 1)
+    given = {"is_kept": "yes", "p99_ms": between, "measured": 0, **more}
+    return Standing(server, between, between, rank, limit, **given)  # type: ignore[arg-type]
+
+
+def spot(*servers: Standing) -> Spot:
+    return Spot(point(80, 3_000, 500), servers)
+
+
+BEST = standing(SERVERS["event-loop-per-core"], "best", (1, 1, 1))
+GREEN = standing(SERVERS["green-threads"], "behind", (0.9, 0.92, 0.94))
+POOL = standing(SERVERS["process-pool"], "behind", (0.37, 0.39, 0.41), "workers")
+
+
+def said(text: str) -> str:
+    return text.replace("\u202f", " ")
+
+
+def test_a_request_is_answered_in_one_sentence() -> None:
+    assert said(map_words.for_request(spot(BEST, GREEN, POOL))) == (
+        "For your requests: event loop per core, then green threads (− 8 %), process pool of 150 (− 61 %, "
+        "its workers are the limit)."
+    )
+
+
+def test_those_alike_and_those_undecided_are_no_ranking() -> None:
+    alike = standing(SERVERS["hybrid"], "alike", (0.93, 0.97, 1.01))
+    doubtful = standing(SERVERS["event-loop"], "open", (0.86, 0.94, 1.02), "one-core")
+    assert said(map_words.for_request(spot(BEST, alike, doubtful, POOL))) == (
+        "For your requests: event loop per core and hybrid alike (within 10 %), undecided for event loop "
+        "(−14 to +2 %), then process pool of 150 (− 61 %, its workers are the limit)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("kept", "words"),
+    [
+        (("yes", "yes"), "All of them keep p99 below a second."),
+        (("yes", "no"), "Event loop per core keeps p99 below a second."),
+        (("no", "open"), "None is known to keep p99 below a second; undecided for process pool of 150."),
+    ],
+)
+def test_who_keeps_p99_below_a_second(kept: tuple[str, str], words: str) -> None:
+    servers = [
+        standing(SERVERS[name], "best", (1, 1, 1), is_kept=each)
+        for name, each in zip(("event-loop-per-core", "process-pool"), kept, strict=True)
+    ]
+    assert map_words.of_p99(spot(*servers)) == words
+
+
+def test_measured_and_predicted_are_told_apart() -> None:
+    measured = standing(SERVERS["hybrid"], "alike", (0.95, 0.97, 0.99), measured=1)
+    assert map_words.basis(spot(BEST, POOL)).startswith("Predicted: by operational laws")
+    assert map_words.basis(spot(BEST, measured)).startswith("1 of 2 servers were measured")
+    assert map_words.basis(spot(measured)) == "Measured at this very point."
+
+
+def test_a_map_says_who_serves_most_how_often_and_what_limits_the_others() -> None:
+    drawn = ModelMap(made_maps.data(made_maps.first_trials(random.Random(1))))
+    best, behind, kept = (said(each) for each in map_words.of_map(drawn))
+    assert best.startswith("Of 144 cells, ")
+    assert " serve most or within 10 % of it; in " in best
+    assert "event loop in " in behind and "cells (one core)" in behind
+    assert "process pool of 150 in " in behind and "cells (its workers)" in behind
+    assert kept.startswith("p99 stays below a second for ")
+    assert "40 trials at 5 points" in said(map_words.sure(drawn))

@@ -1,0 +1,117 @@
+"""The map of made-up servers, of which the truth is known: who is said to be best, and how often it is."""
+
+from functools import cache
+
+import made_maps
+import pytest
+from crumple.model_map import next_points
+from crumple.model_map.model_map import ALIKE_WITHIN, ModelMap, Spot
+from made_maps import LOADED, NATURES, begun, point
+
+pytestmark = pytest.mark.long
+
+QUARTER_OF_AN_HOUR_S = 870.0
+OF = {nature.server.label: nature for nature in NATURES}
+
+
+@cache
+def drawn(seed: int) -> ModelMap:
+    return made_maps.measured(seed, QUARTER_OF_AN_HOUR_S)
+
+
+def shares(spot: Spot) -> dict[str, float]:
+    """Return server → what it really answers, as a share of the most."""
+    most = made_maps.best(spot.point)
+    return {label: made_maps.truth(nature, spot.point) / most for label, nature in OF.items()}
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_who_is_said_to_be_alike_or_behind_is(seed: int) -> None:
+    wrong = [
+        (spot.point, each.server.label, each.rank)
+        for spot in drawn(seed).spots
+        for each in spot.servers
+        if (each.rank == "behind" and shares(spot)[each.server.label] > 0.999)
+        or (each.rank == "alike" and shares(spot)[each.server.label] < 1 - 1.5 * ALIKE_WITHIN)
+    ]
+    said = sum(each.rank in ("behind", "alike") for spot in drawn(seed).spots for each in spot.servers)
+    assert len(wrong) <= 0.02 * said, wrong
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_most_cells_are_decided_in_a_quarter_of_an_hour(seed: int) -> None:
+    assert drawn(seed).decided >= 0.8 * len(drawn(seed).cells)
+    assert drawn(seed).decided > begun().decided
+
+
+def test_two_runs_do_not_contradict_each_other() -> None:
+    pairs = [(one, other) for one in (1, 2) for other in (2, 3) if one < other]
+    for one, other in pairs:
+        both = [*zip(drawn(one).spots, drawn(other).spots, strict=True)]
+        agree = sum(a.agrees(b) or not (a.is_decided and b.is_decided) for a, b in both)
+        assert agree >= 0.9 * len(both)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_intervals_of_what_was_not_measured_hold(seed: int) -> None:
+    within = [
+        each.per_s.low <= made_maps.truth(OF[each.server.label], spot.point) <= each.per_s.high
+        for spot in drawn(seed).spots
+        for each in spot.servers
+        if not each.measured
+    ]
+    assert sum(within) >= 0.85 * len(within)
+
+
+def test_predictions_are_checked_by_trials_that_were_left_out() -> None:
+    found = drawn(1).left_out
+    assert len(found) == len(drawn(1).data.trials)
+    assert sum(each.is_within for each in found) >= 0.85 * len(found)
+
+
+def test_a_point_that_was_measured_is_told_from_one_that_is_predicted() -> None:
+    here, elsewhere = begun().at([point(80, 3_000, 500), point(81, 3_000, 500)])
+    assert {each.measured for each in here.servers} == {1}
+    assert {each.measured for each in elsewhere.servers} == {0}
+
+
+def test_a_pool_whose_connections_keep_its_workers_keeps_no_p99() -> None:
+    (crowded,) = begun().at([point(20, 0, 500)])
+    found = {each.server.label: each for each in crowded.servers}
+    assert found["process-per-connection"].p99_ms is None
+    assert found["process-per-connection"].is_kept == "no"
+    assert found["green-threads"].is_kept == "yes"
+
+
+def test_where_all_compute_for_long_nobody_keeps_p99() -> None:
+    (crowded,) = begun().at([point(0, 50_000, 2_000)])
+    assert {each.is_kept for each in crowded.servers} == {"no"}
+
+
+def test_what_is_chosen_next_is_undecided_and_fits_into_the_time() -> None:
+    found = next_points.choose(begun(), LOADED, 60.0)
+    assert found is not None
+    assert found.undecided == len(begun().cells) - begun().decided
+    assert str(found) == f"as {found.undecided} cells of the map are undecided"
+    assert len(found.servers) >= 2
+    assert next_points.choose(begun(), LOADED, 0.5) is None
+
+
+def test_points_under_way_and_servers_that_are_spared_are_not_chosen() -> None:
+    first = next_points.choose(begun(), LOADED, 60.0)
+    assert first is not None
+    other = next_points.choose(begun(), LOADED, 60.0, without=[first.point])
+    assert other is not None and other.point != first.point
+    spared = next_points.choose(begun(), LOADED, 60.0, spared=first.servers[:1])
+    assert spared is not None and first.servers[0] not in spared.servers
+
+
+def test_points_lie_also_between_the_middles_of_cells() -> None:
+    found = next_points.candidates_of(begun())
+    assert {each.wait_ms for each in found} == {0, 2, 5, 10, 20, 40, 80, 127, 200, 317, 500}
+    assert {each.users for each in found} == {8, 22, 60, 173, 500, 1_000, 2_000}
+
+
+def test_what_takes_long_to_work_off_is_measured_elsewhere() -> None:
+    chosen = {each.point for each in drawn(1).data.trials}
+    assert not [each for each in chosen if each.users * each.compute_us > 2_000 * 10_000]
