@@ -90,7 +90,7 @@ def wrongs(fault: str, said: Row) -> list[str]:
 
 def lost(fault: str, url: str, there: Elsewhere) -> Row:
     """Begin a load, let something happen to it, and see how it ends."""
-    before, began_s = listeners(there), time.monotonic()
+    before, others, began_s = listeners(there), connections(url), time.monotonic()
     words = [str(asked_corpus.CRUMPLE), "load", "--quiet", "--no-store", "-z", "60s", "-H", HEADER]
     words += ["-c", str(CONNECTIONS), url]
     # A shell between crumple and that host, which goes on when what it started is lost.
@@ -100,7 +100,9 @@ def lost(fault: str, url: str, there: Elsewhere) -> Row:
     with subprocess.Popen(
         [*words, *where], stdout=pipe, stderr=subprocess.STDOUT, text=True, env=environment
     ) as process:
-        other_hosts.at_last(lambda: is_loaded(url) or process.poll() is not None, BEGUN_S)
+        other_hosts.at_last(
+            lambda: connections(url) >= others + CONNECTIONS or process.poll() is not None, BEGUN_S
+        )
         time.sleep(1.0)
         seen = {"listeners": sorted(listeners(there, process.pid) - before), "secrets": secrets(there)}
         over_s, left = ended(fault, process, there)
@@ -134,12 +136,11 @@ def engines(there: Elsewhere) -> dict[int, str]:
     return {pid: command for pid, command in found.items() if ENGINE in command}
 
 
-def is_loaded(url: str) -> bool:
-    """Whether the server has the load's connections: before, single requests are sent."""
+def connections(url: str) -> int:
+    """How many connections the server has. Those of a load whose link was cut stay: it hears of no end."""
     port = urlsplit(url).port
     asked = ["ss", "-Htn", "state", "established", f"sport = :{port}"]
-    found = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
-    return len(found.splitlines()) >= CONNECTIONS
+    return len(subprocess.run(asked, capture_output=True, text=True, check=True).stdout.splitlines())
 
 
 def named(there: Elsewhere, words: str) -> list[int]:
