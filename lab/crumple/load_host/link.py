@@ -17,7 +17,7 @@ from crumple import release
 from crumple.contract import CONTRACT_VERSION
 from crumple.errors import EngineFailed, LoadHostLost
 from crumple.load_host import host_errors, sweep
-from crumple.load_host.answers import EndedLine, Stated
+from crumple.load_host.answer_types import EndedLine, Stated
 from crumple.load_host.piped_process import PipedProcess
 from crumple.load_host.sent_engine import SentEngine
 from crumple.load_host.where import Where

@@ -14,7 +14,7 @@ from crumple.contract import TrialRecord, TrialSpec
 from crumple.engine import Engine, OnProgress
 from crumple.errors import EngineFailed
 from crumple.load_host import host_errors, remote_trial, way, which_kernel
-from crumple.load_host.answers import Clock, Knock, Listening, Resolved
+from crumple.load_host.answer_types import Clock, Knock, Listening, Resolved
 from crumple.load_host.facts_there import FactsThere
 from crumple.load_host.link import ASKED_S, Link
 from crumple.load_host.remote_trial import RemoteTrial

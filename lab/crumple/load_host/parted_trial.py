@@ -20,7 +20,7 @@ from crumple.contract import PartSpec, Probes, ProgressLine, RequestsStopSpec, T
 from crumple.engine import OnProgress
 from crumple.errors import LoadHostLost
 from crumple.load_host import host_errors, out_of_step, remote_trial, way
-from crumple.load_host.answers import Clock
+from crumple.load_host.answer_types import Clock
 from crumple.load_host.link import Link, State
 from crumple.load_host.remote_trial import OVER, Watch
 from crumple.load_host.summed_lines import SummedLines

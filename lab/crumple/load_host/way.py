@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from crumple.load_host.answers import Clock
+from crumple.load_host.answer_types import Clock
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import real_engine
 import scripted_engine
 from command_line import Call, caller
 from crumple.load_host import fleet_check, way
-from crumple.load_host.answers import Clock
+from crumple.load_host.answer_types import Clock
 from crumple.load_host.facts_there import FactsThere
 from crumple.machine import facts
 
