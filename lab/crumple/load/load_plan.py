@@ -144,7 +144,8 @@ def _check_fits(shape: contract.ShapeSpec, to: contract.Target, options: Options
     machine, connections = options.machine, options.machine.share(capacity.connections_of(shape))
     if options.threads is not None and options.threads > connections:
         mistakes.add(
-            f"--threads {options.threads} are more than the {connections} connections {machine.at}",
+            f"--threads {options.threads} are more than the {connections} connections"
+            f"{' of each load host' if machine.hosts > 1 else ''}",
             f"write --threads {connections} or less",
         )
     if isinstance(shape, contract.OpenShapeSpec):
