@@ -142,13 +142,16 @@ def fetch_ray(folder: Path) -> None:
 
 def measure(name: str, engine: Engine, arguments: argparse.Namespace) -> None:
     """Print a line for each figure of an engine."""
-    with running(engine) as (head, worker, _, _):
+    with running(engine) as (head, worker, _, watch):
+        # What watches costs, too, and is no part of it.
+        watches = other_hosts.child(watch)
+        os.kill(watches, signal.SIGSTOP)
         time.sleep(5.0 if arguments.seconds > 5 else 0.5)
         before, began_s = [cpu_s(each) for each in (head, worker)], time.monotonic()
         time.sleep(arguments.seconds)
         took_s = time.monotonic() - began_s
         for what, host, spent_s in zip(("head", "worker"), (head, worker), before, strict=True):
-            share, pids = (cpu_s(host) - spent_s) / took_s, host.processes()
+            share, pids = (cpu_s(host) - spent_s) / took_s, {*host.processes()} - {watches}
             memory = sum(map(pss_bytes, pids)) / 2**20
             print(
                 f"{name:10} {what:6} waits: {share:6.2%} of a core, {memory:4.0f} MiB, {len(pids)} processes"
@@ -195,10 +198,11 @@ def _named(words: tuple[str, ...], named: dict[str, str]) -> list[str]:
 
 
 def until(watch: subprocess.Popen[str], over_s: float) -> Iterator[str]:
-    """Its lines until then."""
+    """Its lines until then; Ray writes others between."""
     assert watch.stdout
     for line in watch.stdout:
-        yield line
+        if line.strip().isdigit():
+            yield line
         if time.monotonic() > over_s:
             return
 

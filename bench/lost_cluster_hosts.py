@@ -36,7 +36,7 @@ def main() -> None:
     program = engine.find(project.root()).resolve()
     with (
         tempfile.TemporaryDirectory() as folder,
-        made(Path(folder), program, blocks=arguments.blocks) as cluster,
+        made(Path(folder), program, blocks=arguments.blocks, measured_s=arguments.seconds) as cluster,
     ):
         for far, key in asked_corpus.counted(keys, rows.has):
             row = rows.once(key, partial(suffered, cluster, key[0]))
@@ -58,6 +58,8 @@ def parse() -> argparse.Namespace:
     options.rounds(parser, 20)
     parser.add_argument("--only", type=options.words, default=list(FAULTS), help="these faults")
     parser.add_argument("--blocks", type=int, default=8, help="of the study")
+    help_ = "of one trial; with 8, a fault comes in the middle of a block"
+    parser.add_argument("--seconds", type=float, default=0.3, help=help_)
     parser.add_argument("--results", type=Path, help="append each row to this file, and continue it")
     return options.parse(parser, rounds=1, only=["worker-killed"])
 
