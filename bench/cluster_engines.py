@@ -6,8 +6,8 @@ in namespaces of their own.
 
 It prints what head and worker cost while they wait (CPU as a share of a core, and memory), who listens where,
 and after how many seconds it is known that a worker was killed, frozen or cut off. `dask` is set as crumple
-sets it, `dask-plain` as it comes, without a dashboard; `ray` without a dashboard, and `ray-soon` with the
-shortest health checks. It takes root, and is skipped without.
+sets it, `dask-plain` as it comes, and `ray` too, both without a dashboard. It takes root, and is skipped
+without.
 """
 
 import argparse
@@ -68,12 +68,6 @@ while True:
     print(sum(each["Alive"] for each in ray.nodes()) - 1, flush=True)
     time.sleep(0.05)
 """
-SOON = {
-    "RAY_health_check_initial_delay_ms": "1000",
-    "RAY_health_check_period_ms": "1000",
-    "RAY_health_check_timeout_ms": "1000",
-    "RAY_health_check_failure_threshold": "5",
-}
 
 
 @dataclass(frozen=True)
@@ -109,7 +103,6 @@ def engines(ray: str) -> dict[str, Engine]:
             own.watch,
         ),
         "ray": with_ray,
-        "ray-soon": Engine(with_ray.head, with_ray.worker, with_ray.watch, SOON),
     }
 
 
@@ -117,7 +110,7 @@ def main() -> None:
     arguments = parse()
     asked_corpus.skip_unless_possible(other_hosts.why_not())
     with tempfile.TemporaryDirectory() as folder:
-        if any(each.startswith("ray") for each in arguments.only):
+        if "ray" in arguments.only:
             fetch_ray(Path(folder))
         for name in arguments.only:
             measure(name, engines(f"{folder}/bin")[name], arguments)
