@@ -24,8 +24,9 @@ ONE_CORE_MAX = 1.5
 OWN_SHARE_MIN = 1 / 3
 # How many users or workers there are is known exactly, and how long they wait, too: where they are the limit,
 # a law is off by a tenth of what is usual, or by the part of a request's time that it computes. Where two
-# limits meet it is off by twice what is usual: neither is quite reached there.
-DOUBT_MIN, DOUBT_AT_BEND = 0.1, 2.0
+# limits meet it is off by twice what is usual: neither is quite reached there. What a request costs beside
+# what it was asked to compute changes with the load: where that is all of it, by three times what is usual.
+DOUBT_MIN, DOUBT_AT_BEND, DOUBT_OF_OWN = 0.1, 2.0, 3.0
 
 
 @dataclass(frozen=True)
@@ -107,13 +108,17 @@ def at(found: Costs, point: MapPoint) -> Lawful:
         per_s=per_s,
         limit=first,
         bend=bend,
-        doubt=_doubt(first, bend, computes_s / alone_s),
+        doubt=_doubt(first, bend, computes_s / alone_s, found.own_s / computes_s),
         response_s=math.inf if is_left_out else point.users / per_s,
     )
 
 
-def _doubt(limit: Limit, bend: float, computing: float) -> float:
-    """Return by how much a law may be off. `computing`: the part of a request's time that it computes."""
+def _doubt(limit: Limit, bend: float, computing: float, own: float) -> float:
+    """Return by how much a law may be off.
+
+    `computing`: the part of a request's time that it computes; `own`: what of that nobody asked for.
+    """
+    of_cpu_time = 1.0 + (DOUBT_OF_OWN - 1.0) * own
     if limit in ("users", "workers"):
-        return max(DOUBT_MIN, computing, DOUBT_AT_BEND * bend**2)
-    return 1.0 + (DOUBT_AT_BEND - 1.0) * bend**2
+        return max(DOUBT_MIN, computing * of_cpu_time, DOUBT_AT_BEND * bend**2)
+    return of_cpu_time + (DOUBT_AT_BEND - 1.0) * bend**2

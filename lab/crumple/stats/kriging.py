@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 LENGTHS = (0.25, 0.4, 0.65)
 # How far a law is off, as factors of what is usual, and how far two readings at one place differ: of these
 # the likeliest.
-AMPLITUDES, NOISES = (0.25, 0.5, 1.0, 2.0), (0.01, 0.02, 0.05, 0.1)
+AMPLITUDES, NOISES = (0.5, 1.0, 2.0), (0.01, 0.02, 0.05, 0.1)
 # The standard deviation of how far laws are off from one subject to another, as the logarithm of a factor: a
 # factor of two. It keeps a few points that fit by chance from being taken for a law without errors.
 USUAL_SPREAD = math.log(2)

@@ -62,10 +62,12 @@ def test_the_surface_bends_where_two_limits_meet() -> None:
         (point(0, 10_000, 1), 1.0),
         # All cores compute, and far more users ask.
         (point(0, 10_000, 2_000), 1.0),
+        # They compute nothing that was asked for.
+        (point(0, 0, 100_000), 3.0),
     ],
 )
 def test_a_law_is_doubtful_where_limits_meet_and_where_requests_compute(asked: Any, doubt: float) -> None:
-    assert map_laws.at(POOL, asked).doubt == pytest.approx(doubt, abs=0.01)
+    assert map_laws.at(POOL, asked).doubt == pytest.approx(doubt, abs=0.03)
 
 
 def test_users_beyond_the_workers_that_connections_keep_get_no_answer() -> None:
