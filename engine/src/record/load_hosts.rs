@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::HistogramRecord;
+use super::histograms::HistogramRecord;
 use crate::outcome::Outcomes;
 
 /// One of several load hosts, and what it did of the load in the measured phase.
