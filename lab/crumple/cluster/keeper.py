@@ -8,6 +8,7 @@ lost is asked again.
 import asyncio
 import ipaddress
 import json
+import os
 import shlex
 import signal
 import sys
@@ -211,8 +212,7 @@ async def _scheduler(at: str, key_to_it: Pass) -> SilentScheduler:
 
 def _say(**what: str) -> None:
     # As one piece: each host has a thread that says something.
-    sys.stdout.write(f"{json.dumps(what)}\n")
-    sys.stdout.flush()
+    os.write(sys.stdout.fileno(), f"{json.dumps(what)}\n".encode())
 
 
 def main() -> None:
