@@ -96,7 +96,9 @@ def measure(order: Order, folder: Path) -> None:
 
 
 def _write(**what: str) -> None:
-    print(json.dumps(what), flush=True)
+    # To the pipe of the worker, and not to a terminal.
+    sys.stdout.buffer.write(f"{json.dumps(what)}\n".encode())
+    sys.stdout.buffer.flush()
 
 
 def _end_with_input() -> None:

@@ -77,7 +77,7 @@ async def _work(scheduler: str, name: str, security: Security, *, told: bool) ->
     finally:
         folder.remove()
     if why:
-        print(why, file=sys.stderr, flush=True)
+        os.write(sys.stderr.fileno(), f"{why}\n".encode())
     # A thread may still read the input, and Python would wait for it.
     os._exit(1 if why else 0)
 
@@ -87,4 +87,4 @@ async def _input_over() -> None:
 
 
 def _tell(what: object) -> None:
-    print(MARK, json.dumps(what), flush=True)
+    os.write(sys.stdout.fileno(), f"{MARK} {json.dumps(what)}\n".encode())
