@@ -22,7 +22,7 @@ def is_this(mark: str, boot_id: str | None, proc: Path = PROC) -> bool:
     if _sees_all(proc):
         return False
     with suppress(UnreadError):
-        return boot_id == facts.text(facts.SYSCTLS / "kernel/random/boot_id")
+        return boot_id == facts.boot_id()
     return False
 
 
@@ -36,7 +36,6 @@ def _sees_all(proc: Path) -> bool:
     """Whether this process is in the first PID namespace, and may read what the first process was given."""
     pid, name = KERNEL_THREADS
     with suppress(OSError):
-        return (proc / str(pid) / "comm").read_text().strip() == name and (
-            proc / "1/environ"
-        ).read_bytes() != b""
+        given = (proc / "1/environ").read_bytes()
+        return given != b"" and (proc / str(pid) / "comm").read_text().strip() == name
     return False

@@ -358,7 +358,7 @@ def _circumstances(place: _Place) -> str:
     Raises OSError, UnreadError, EngineFailed.
     """
     # Of this machine's boot, since the time that is stored with it counts from there.
-    boot_id = facts.text(facts.SYSCTLS / "kernel/random/boot_id")
+    boot_id = facts.boot_id()
     host, load = place.host, place.load
     where = ",".join(map(str, facts.usable_cores())) if host is None else host.circumstances
     return f"{load.version} {load.path.stat().st_mtime_ns} {boot_id} {where}"

@@ -56,8 +56,13 @@ def host_id() -> str:
         if own := text(MACHINE_ID):
             return _hash(f"{own} {platform.node()}")
     with contextlib.suppress(UnreadError):
-        return _hash(text(SYSCTLS / "kernel/random/boot_id"))
+        return _hash(boot_id())
     return _hash(platform.node())
+
+
+def boot_id() -> str:
+    """Which start of this machine's kernel it is. Raises UnreadError."""
+    return text(SYSCTLS / "kernel/random/boot_id")
 
 
 def _hash(told: str) -> str:

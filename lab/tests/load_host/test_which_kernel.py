@@ -10,7 +10,7 @@ from crumple.machine import facts
 
 MARK = "crumple-0123456789abcdef"
 OTHER = "00000000-0000-0000-0000-000000000000"
-BOOT_ID = facts.text(facts.SYSCTLS / "kernel/random/boot_id")
+BOOT_ID = facts.boot_id()
 
 
 @pytest.mark.starts
