@@ -5,10 +5,11 @@ time. A line of the whole comes when all have written theirs. If one has left a 
 core, so does the whole.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 
-from crumple.contract import MeasuredSoFar, Outcomes, ProgressLine
+from crumple.contract import MeasuredSoFar, ProgressLine
+from crumple.record import together
 
 
 class SummedLines:
@@ -39,9 +40,6 @@ def summed(lines: Sequence[ProgressLine]) -> ProgressLine:
 
     A quantile is the highest of any host: that of all is not known of quantiles. A time is the least.
     """
-    statuses: Counter[int] = Counter()
-    for line in lines:
-        statuses.update(line.statuses)
     return ProgressLine(
         at_s=min(line.at_s for line in lines),
         # It is measured when all measure.
@@ -54,17 +52,16 @@ def summed(lines: Sequence[ProgressLine]) -> ProgressLine:
         max_ns=_highest([line.max_ns for line in lines]),
         connections=sum(line.connections for line in lines),
         left_s=max(line.left_s for line in lines),
-        statuses=dict(sorted(statuses.items())),
+        statuses=together.counted(line.statuses for line in lines),
         measured=_measured([line.measured for line in lines]),
     )
 
 
 def _measured(parts: Sequence[MeasuredSoFar]) -> MeasuredSoFar:
-    outcomes = {name: sum(getattr(part.outcomes, name) for part in parts) for name in Outcomes.model_fields}
     return MeasuredSoFar(
         seconds=min(part.seconds for part in parts),
         scheduled=sum(part.scheduled for part in parts),
-        outcomes=Outcomes(**outcomes),
+        outcomes=together.added([part.outcomes for part in parts]),
         slower=tuple(map(sum, zip(*(part.slower for part in parts), strict=True))),
     )
 

@@ -84,14 +84,14 @@ def together(parts: Sequence[Part]) -> TrialRecord:
             "warm_up_ns": _mean([each.warm_up_ns for each in records]),
             "measured_ns": measured_ns,
             **{name: sum(getattr(each, name) for each in records) for name in COUNTS},
-            "outcomes": _added([each.outcomes for each in records]),
-            "not_sent": _added([each.not_sent for each in records]),
+            "outcomes": added([each.outcomes for each in records]),
+            "not_sent": added([each.not_sent for each in records]),
             "tls_fault": next((each.tls_fault for each in records if each.tls_fault), None),
             "reasons": _reasons(records),
             "warm_up": records[0].warm_up.model_copy(
                 update={
                     "scheduled": sum(each.warm_up.scheduled for each in records),
-                    "outcomes": _added([each.warm_up.outcomes for each in records]),
+                    "outcomes": added([each.warm_up.outcomes for each in records]),
                 }
             ),
             "requests": tuple(map(_request, zip(*(each.requests for each in records), strict=True))),
@@ -175,8 +175,8 @@ def _request(parts: Sequence[RequestRecord]) -> RequestRecord:
     return parts[0].model_copy(
         update={
             "scheduled": sum(part.scheduled for part in parts),
-            "outcomes": _added([part.outcomes for part in parts]),
-            "statuses": _counted(part.statuses for part in parts),
+            "outcomes": added([part.outcomes for part in parts]),
+            "statuses": counted(part.statuses for part in parts),
             "response_time": histogram.join([part.response_time for part in parts]),
             "bodies_hashed": sum(part.bodies_hashed for part in parts),
             "examples": _examples(parts),
@@ -222,14 +222,14 @@ def _histograms(parts: Sequence[Histograms]) -> Histograms:
     return Histograms.model_validate(joined)
 
 
-def _added(parts: Sequence[Counts]) -> Counts:
-    """Add up counts field by field."""
+def added(parts: Sequence[Counts]) -> Counts:
+    """Return counts added up field by field."""
     kind = type(parts[0])
     return kind(**{name: sum(getattr(part, name) for part in parts) for name in kind.model_fields})
 
 
-def _counted(parts: Iterable[Mapping[int, int]]) -> dict[int, int]:
-    """Add up the numbers of each key."""
+def counted(parts: Iterable[Mapping[int, int]]) -> dict[int, int]:
+    """Return the numbers of each key added up."""
     sums: Counter[int] = Counter()
     for part in parts:
         sums.update(part)
