@@ -15,7 +15,6 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from os import getpid
 from typing import Any
 
 from crumple import project
@@ -137,7 +136,7 @@ class Keeper:
             return
         at = self._listen or _own_address([each for each in seen if each])
         async with await _scheduler(at, self._key_to_it) as scheduler:
-            up = ClusterFile(address=scheduler.address, keeper=getpid(), key_to_it=self._key_to_it)
+            up = ClusterFile(address=scheduler.address, keeper=os.getpid(), key_to_it=self._key_to_it)
             with cluster_file.kept(up):
                 try:
                     await self._hold_all(reached, scheduler.address, over)
