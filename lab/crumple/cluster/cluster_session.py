@@ -176,9 +176,10 @@ class DealtBlocks(Blocks):
             for group in run_plan.groups(self.file.study, self.file.plan)
         ]
         # What another host has begun of a group is not continued, as a group stays on one host.
+        stored = begun.store.ids()
         for group in self._groups:
             labels = frozenset[str]().union(*(each.labels for each in places if _place(each) in group))
-            if labels & begun.store.ids():
+            if labels & stored:
                 self._to_do -= labels
 
     def make_ready(self) -> None:
