@@ -84,11 +84,6 @@ class Spot:
         """The server that serves more than all others; None: several are alike, or it is not known."""
         return self.front[0].server if len(self.front) == 1 else None
 
-    def agrees(self, other: "Spot") -> bool:
-        """Whether no map says of the other's best server that it is behind."""
-        fronts = [{each.server.label for each in spot.front} for spot in (self, other)]
-        return self.servers[0].server.label in fronts[1] and other.servers[0].server.label in fronts[0]
-
 
 def place(point: MapPoint) -> tuple[float, float, float]:
     """Return where a point lies in the cube."""
