@@ -20,7 +20,6 @@ skipped without.
 
 import argparse
 import json
-import random
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -28,6 +27,7 @@ from typing import Any
 
 import asked_corpus
 import load_hosts
+import load_pairs
 import options
 import same_findings
 import secure_shell  # type: ignore[import-not-found]
@@ -35,8 +35,8 @@ from asked_corpus import NotServed, Row, Rows
 from bounds import Bounds, run
 from crumple.machine import process_tree
 from crumple.stats import estimate
-from crumple.stats.interval import Interval
 from load_hosts import Elsewhere
+from load_pairs import worded
 from same_findings import BESIDE
 
 SEED, LOT, PAIRS, SEEDS = 42, 40, 20, 10
@@ -44,14 +44,11 @@ SEED, LOT, PAIRS, SEEDS = 42, 40, 20, 10
 HERE, TWIN, THERE = "here", "twin", "there"
 # From here over the link: what the kernel does for a link between two namespaces is the server's CPU time.
 LINKED = "linked"
-PAIR_SERVER, PAIR_PATH, PAIR_RATE = "go-wait", "/wait?ms=5", 500
 CPU_WITHIN = 0.05
 # Their limit is workers, a lock, a pool, a loop and the cores: all that a search may run into.
 SEARCHED = ("c-pool", "go-lock", "go-pool", "c-epoll-wait", "go-compute")
 OVERLAP_MIN, WIDER_MAX = 0.95, 1.2
 STAGES = ("not_accepted", "unread", "inside", "returning")
-# Found, or no answer, or not valid: what a load or a search says then is kept as well.
-CODES = (0, 1, 3)
 PARTS = ("pairs", "diagnose", "find", "stages")
 
 
@@ -90,76 +87,37 @@ def from_where(place: str, there: Elsewhere) -> tuple[tuple[str, ...], str]:
 
 def pairs(there: Elsewhere, rows: Rows, bounds: Bounds, arguments: argparse.Namespace) -> None:
     """Compare times and CPU time of interleaved loads of one server."""
-    seconds, figures = arguments.seconds, dict[str, dict[str, list[float]]]()
-    order = random.Random(arguments.seed)
-    places = [place for _ in range(arguments.pairs) for place in order.sample((HERE, TWIN, LINKED, THERE), 4)]
-    numbered = [("pairs", seconds, at // 4, place) for at, place in enumerate(places)]
-    with asked_corpus.served(PAIR_SERVER) as port:
-        url = f"http://{there.here}:{port}{PAIR_PATH}"
-        pid = process_tree.owner(port)
-        for far, key in asked_corpus.counted(numbered, rows.has):
-            said = rows.once(key, partial(loaded, url, pid, key, there))["said"]
-            if said is None:
-                print(f"{far:22} {key[2]:3} {key[3]:6} failed", flush=True)
-                continue
-            shown = "  ".join(f"{figure} {value:9.1f}" for figure, value in said.items())
-            print(f"{far:22} {key[2]:3} {key[3]:6} {shown}", flush=True)
-            for figure, value in said.items():
-                figures.setdefault(figure, {}).setdefault(f"{key[3]}", []).append(value)
+    places = (HERE, TWIN, LINKED, THERE)
+    with asked_corpus.served(load_pairs.SERVER) as port:
+        url = f"http://{there.here}:{port}{load_pairs.PATH}"
+        watched = ("--watch", str(process_tree.owner(port)))
+
+        def put_on(place: str, seed: int) -> Row:
+            flags, path = from_where(place, there)
+            within = ("nsenter", f"--net=/proc/{there.host.pid}/ns/net") if place == LINKED else ()
+            more = (*watched, *flags)
+            return load_pairs.loaded(url, arguments.seconds, seed, *more, path=path, within=within)
+
+        figures = load_pairs.interleaved(
+            "pairs", places, arguments.pairs, arguments.seconds, arguments.seed, rows, put_on
+        )
     for figure, of in figures.items():
         judge_pairs(figure, of, bounds)
 
 
-def loaded(url: str, pid: int, key: tuple[str, float, int, str], there: Elsewhere) -> Row:
-    """Put one load on; its figures, in µs. All of a pair have the same arrivals. `pid`: the server's."""
-    _, seconds, number, place = key
-    flags, path = from_where(place, there)
-    words = (
-        "-q",
-        str(PAIR_RATE),
-        "-z",
-        f"{seconds}s",
-        "--warm-up",
-        "1s",
-        "--seed",
-        str(number + 1),
-        "--watch",
-        str(pid),
-    )
-    within = ("nsenter", f"--net=/proc/{there.host.pid}/ns/net") if place == LINKED else ()
-
-    row = asked_corpus.asked("load", *words, *flags, url, codes=CODES, path=path, within=within)
-    if row["said"] is None:
-        print(row["error"][-300:])
-        return row
-    times = row["said"]["times"]["response_time"]["quantile_ns"]
-    if "0.99" not in times:
-        return {**row, "said": None}  # Others disturbed it, or it was too short.
-    figures = {"p50": times["0.5"] / 1e3, "p99": times["0.99"] / 1e3}
-    cpu_us = (row["said"]["server"] or {}).get("cpu_per_request_us")
-    return {**row, "said": {**figures, **({"CPU": cpu_us} if cpu_us else {})}}
-
-
 def judge_pairs(figure: str, of: dict[str, list[float]], bounds: Bounds) -> None:
-    """Judge the ratio of a figure from there to that from here."""
-    if not {HERE, TWIN, LINKED, THERE} <= of.keys() or len({len(each) for each in of.values()}) > 1:
+    """Judge the ratio of a figure from there to that from here; of CPU time, to that over the link."""
+    compared, linked = (load_pairs.compare(of, each, HERE, TWIN) for each in (THERE, LINKED))
+    if compared is None or linked is None:
         print(f"{figure}: not known, as loads failed")
         return
-    ratio, twins, linked = (estimate.paired_ratio(of[each], of[HERE]) for each in (THERE, TWIN, LINKED))
+    ratio, twins, floor = compared
+    low, high = 1 / floor, floor
     if figure == "CPU":
-        ratio = estimate.paired_ratio(of[THERE], of[LINKED])
-    # In 19 of 20 pairs of twins the larger is at most so many times the smaller.
-    apart = sorted(max(one / other, other / one) for one, other in zip(of[TWIN], of[HERE], strict=True))
-    floor = apart[round(0.95 * (len(apart) - 1))]
-    low, high = (1 - CPU_WITHIN, 1 + CPU_WITHIN) if figure == "CPU" else (1 / floor, floor)
+        ratio, low, high = estimate.paired_ratio(of[THERE], of[LINKED]), 1 - CPU_WITHIN, 1 + CPU_WITHIN
     word = bounds.within(f"{figure} from there", ratio, round(low, 4), round(high, 4))
-    shown = f"twins {interval(twins)}, pairs within {floor:.3f}; linked {interval(linked)}"
-    print(f"{figure}: from there {interval(ratio)} {word}; {shown}")
-
-
-def interval(of: Interval) -> str:
-    """A ratio with its interval."""
-    return f"{of.estimate:.3f} ({of.low:.3f} to {of.high:.3f})"
+    shown = f"twins {worded(twins)}, pairs within {floor:.3f}; linked {worded(linked[0])}"
+    print(f"{figure}: from there {worded(ratio)} {word}; {shown}")
 
 
 def diagnoses(there: Elsewhere, rows: Rows, bounds: Bounds, arguments: argparse.Namespace) -> None:
@@ -189,7 +147,7 @@ def finds(there: Elsewhere, rows: Rows, bounds: Bounds, arguments: argparse.Name
         words = ("--budget", arguments.budget, "--seed", str(seed))
         with asked_corpus.served(name) as port:
             url = f"http://{there.here}:{port}/work"
-            return brief(asked_corpus.asked("find", *words, *flags, url, codes=CODES, path=path))
+            return brief(asked_corpus.asked("find", *words, *flags, url, codes=load_pairs.CODES, path=path))
 
     def keys(at: tuple[str, int]) -> list[tuple[str, str, int, str]]:
         return [("find", *at, place) for place in (HERE, THERE)]
@@ -210,7 +168,7 @@ def finds(there: Elsewhere, rows: Rows, bounds: Bounds, arguments: argparse.Name
     judge_overlaps("find", overlaps, bounds)
     if len(wider) > 1:
         ratio = estimate.paired_ratio(wider, [1.0] * len(wider))
-        print(f"wider from there: {interval(ratio)} {bounds.at_most('find wider', ratio, WIDER_MAX)}")
+        print(f"wider from there: {worded(ratio)} {bounds.at_most('find wider', ratio, WIDER_MAX)}")
 
 
 def brief(row: Row) -> Row:
@@ -234,7 +192,7 @@ def stages(there: Elsewhere, rows: Rows, bounds: Bounds, arguments: argparse.Nam
         flags, path = from_where(place, there)
         url = f"http://{there.here}:{port}/work"
         words = ("-c", "32", "-z", f"{2 * arguments.seconds}s", "--warm-up", "1s")
-        row = asked_corpus.asked("load", *words, *flags, url, codes=CODES, path=path)
+        row = asked_corpus.asked("load", *words, *flags, url, codes=load_pairs.CODES, path=path)
         return {**row, "said": row["said"] and row["said"]["stages"]}
 
     def keys(name: str) -> list[tuple[str, str, str]]:

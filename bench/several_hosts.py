@@ -18,13 +18,12 @@ of a search from here and of one from both hosts overlap for 95 % of servers and
 """
 
 import argparse
-import random
 import socket
 import statistics
 import struct
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -33,6 +32,7 @@ from typing import Any
 
 import asked_corpus
 import elsewhere
+import load_pairs
 import lost_agents  # type: ignore[import-not-found]
 import made_parts  # type: ignore[import-not-found]
 import options
@@ -46,9 +46,9 @@ from crumple.load_host import where
 from crumple.load_host.load_host import LoadHost
 from crumple.load_host.several_hosts import SeveralHosts
 from crumple.record import together
-from crumple.stats import estimate
 from crumple.stats.interval import Interval
 from load_hosts import Elsewhere
+from load_pairs import worded
 
 CASES, STARTS, PAIRS, SEEDS, ROUNDS = 10_000, 50, 20, 10, 20
 APART_MEDIAN_MS, APART_MOST_MS, OVER_S = 0.2, 1.0, 4.0
@@ -208,50 +208,24 @@ def pairs(loaders: Any, rows: Rows, bounds: Bounds, arguments: argparse.Namespac
     """Compare response times of interleaved loads of one server from one host and from both."""
     one, other = (("--from", loader.where) for loader in loaders.each)
     from_where = {ONE: one, TWIN: one, BOTH: (*one, *other)}
-    order, figures = random.Random(arguments.seed), dict[str, dict[str, list[float]]]()
-    places = [place for _ in range(arguments.pairs) for place in order.sample((ONE, TWIN, BOTH), 3)]
-    numbered = [("several", arguments.seconds, at // 3, place) for at, place in enumerate(places)]
-    with asked_corpus.served(elsewhere.PAIR_SERVER) as port:
-        url = f"http://{loaders.address}:{port}{elsewhere.PAIR_PATH}"
-        for far, key in asked_corpus.counted(numbered, rows.has):
-            _, seconds, number, place = key
-            said = rows.once(key, partial(loaded, url, seconds, number + 1, from_where[place]))["said"]
-            if said is None:
-                print(f"{far:22} {place:6} failed", flush=True)
-                continue
-            shown = "  ".join(f"{figure} {value:9.1f}" for figure, value in said.items())
-            print(f"{far:22} {number:3} {place:6} {shown}", flush=True)
-            for figure, value in said.items():
-                figures.setdefault(figure, {}).setdefault(place, []).append(value)
-    for figure, of in figures.items():
-        judge_pairs(figure, of, bounds)
+    with asked_corpus.served(load_pairs.SERVER) as port:
+        url = f"http://{loaders.address}:{port}{load_pairs.PATH}"
 
+        def put_on(place: str, seed: int) -> Row:
+            return load_pairs.loaded(url, arguments.seconds, seed, *from_where[place])
 
-def loaded(url: str, seconds: float, seed: int, flags: Sequence[str]) -> Row:
-    """Put one load on; its p50 and p99, in µs."""
-    words = ("-q", str(elsewhere.PAIR_RATE), "-z", f"{seconds}s", "--warm-up", "1s", "--seed", str(seed))
-    row = asked_corpus.asked("load", *words, *flags, url, codes=elsewhere.CODES)
-    if row["said"] is None:
-        print(row["error"][-300:])
-        return row
-    times = row["said"]["times"]["response_time"]["quantile_ns"]
-    if "0.99" not in times:
-        return {**row, "said": None}  # It was too short.
-    return {**row, "said": {f"p{100 * float(q):g}": times[q] / 1e3 for q in ("0.5", "0.99")}}
-
-
-def judge_pairs(figure: str, of: dict[str, list[float]], bounds: Bounds) -> None:
-    """Judge the ratio of a figure of both hosts to that of one."""
-    if not {ONE, TWIN, BOTH} <= of.keys() or len({len(each) for each in of.values()}) > 1:
-        print(f"{figure}: not known, as loads failed")
-        return
-    ratio, twins = (estimate.paired_ratio(of[each], of[ONE]) for each in (BOTH, TWIN))
-    # In 19 of 20 pairs of twins the larger is at most so many times the smaller.
-    apart = sorted(max(one / other, other / one) for one, other in zip(of[TWIN], of[ONE], strict=True))
-    floor = apart[round(0.95 * (len(apart) - 1))]
-    word = bounds.within(f"{figure} of both", ratio, round(1 / floor, 4), round(floor, 4))
-    shown = f"twins {elsewhere.interval(twins)}, pairs within {floor:.3f}"
-    print(f"{figure}: of both {elsewhere.interval(ratio)} {word}; {shown}")
+        figures = load_pairs.interleaved(
+            "several", (ONE, TWIN, BOTH), arguments.pairs, arguments.seconds, arguments.seed, rows, put_on
+        )
+    for figure in ("p50", "p99"):
+        compared = load_pairs.compare(figures.get(figure, {}), BOTH, ONE, TWIN)
+        if compared is None:
+            print(f"{figure}: not known, as loads failed")
+            continue
+        ratio, twins, floor = compared
+        word = bounds.within(f"{figure} of both", ratio, round(1 / floor, 4), round(floor, 4))
+        shown = f"twins {worded(twins)}, pairs within {floor:.3f}"
+        print(f"{figure}: of both {worded(ratio)} {word}; {shown}")
 
 
 def lost(loaders: Any, rows: Rows, bounds: Bounds, arguments: argparse.Namespace) -> None:
