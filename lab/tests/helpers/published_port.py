@@ -4,7 +4,6 @@ with published_port.published(link.addresses[1], 8080) as port: ...   # 127.0.0.
 """
 
 import os
-import pwd
 import shutil
 import subprocess
 import tempfile
@@ -16,13 +15,13 @@ import other_hosts
 from crumple.machine import process_tree
 
 PROGRAM = "docker-proxy"
-# Debian's package; only this file of it is kept, in the user's cache.
+# Debian's package; only this file of it is kept, where the launcher keeps what it fetches.
 PACKAGE, IN_PACKAGE = "docker.io", f"./usr/sbin/{PROGRAM}"
 
 
 def program() -> Path | None:
     """The program, installed or fetched; None: neither is possible."""
-    kept = Path(pwd.getpwuid(os.geteuid()).pw_dir) / ".cache" / "crumple" / PROGRAM
+    kept = Path(__file__).parents[3] / ".bootstrap" / PROGRAM
     if installed := shutil.which(PROGRAM, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/libexec/docker"):
         return Path(installed)
     if not kept.is_file():
