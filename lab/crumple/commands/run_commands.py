@@ -236,8 +236,8 @@ def map_(
         str | None,
         typer.Argument(
             metavar="RUN",
-            help="A run of wait-or-compute, or the file of a kept map. Default: the latest run, else the map "
-            "that comes with crumple.",
+            help="A run of wait-or-compute, or the file of a kept map. Default: the latest run, else "
+            "studies/wait-or-compute.json if there is one.",
             callback=refuse_blank,
         ),
     ] = None,

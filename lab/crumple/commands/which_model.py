@@ -13,7 +13,7 @@ from crumple.model_map.model_map import ModelMap
 from crumple.run import map_of_run, store
 from crumple.study.map_points import MapPoint
 
-# The map that comes with the project, measured on the machine that it names.
+# Where a project may keep a map, measured on the machine that it names.
 KEPT = Path("studies") / "wait-or-compute.json"
 # A screen that is as wide has the blocks of four models beside each other.
 WIDTH_MAX = 130
@@ -44,7 +44,7 @@ def say(name: str | None, wait: str | None, compute: str | None, users: str | No
 
 
 def _data(name: str | None) -> tuple[MapData, bool]:
-    """Return what the map is made of, and whether it is the one that comes with the project.
+    """Return what the map is made of, and whether it is the one that the project keeps.
 
     It is the named run or file, or the latest run that has a map, or else the project's. Raises NotStored.
     """
