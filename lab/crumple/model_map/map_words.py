@@ -116,15 +116,18 @@ def of_map(drawn: ModelMap) -> list[str]:
 
 
 def _best(drawn: ModelMap) -> str:
-    cells = len(drawn.spots)
-    every = sum(spot.is_decided and len(spot.front) == len(spot.servers) for spot in drawn.spots)
-    counted = Counter(
-        each.server for spot in drawn.spots for each in spot.servers if each.rank in ("best", "alike")
-    )
+    decided, cells = [spot for spot in drawn.spots if spot.is_decided], len(drawn.spots)
+    if not decided:
+        return f"None of {cells} cells is decided."
+    counted = Counter(each.server for spot in decided for each in spot.front)
     named = [f"{model(server)} in {number}" for server, number in counted.most_common()]
+    left = cells - len(decided)
+    of = f"{left} of {cells} cells are not decided; of the others," if left else f"Of {cells} cells,"
+    every = sum(len(spot.front) == len(spot.servers) for spot in decided)
+    all_of_them = f"; in {every} all of them do, as the users ask no more" if every else ""
     return (
-        f"Of {cells} cells, {', '.join(named)} {'serves' if len(named) == 1 else 'serve'} most or within "
-        f"{ALIKE_WITHIN * 100:g}{NARROW}% of it; in {every} all of them do, as the users ask no more."
+        f"{of} {', '.join(named)} {'serves' if len(named) == 1 else 'serve'} most or within "
+        f"{ALIKE_WITHIN * 100:g}{NARROW}% of it{all_of_them}."
     )
 
 
@@ -149,7 +152,7 @@ def _kept(drawn: ModelMap) -> str:
     for spot in drawn.spots:
         counted.update(each.server for each in spot.servers if each.is_kept == "yes")
     named = [f"{model(server)} in {number}" for server, number in counted.most_common()]
-    return f"p99 stays below a second for {enumerate_parts(named)} of them."
+    return f"p99 is known to stay below a second for {enumerate_parts(named)} of all cells."
 
 
 def sure(drawn: ModelMap) -> str:
@@ -160,6 +163,6 @@ def sure(drawn: ModelMap) -> str:
     points = len({each.point for each in drawn.data.trials})
     return (
         f"{drawn.decided} of {cells} cells are decided, by {numerals.count(len(found), 'trial')} at "
-        f"{numerals.count(points, 'point')}. Predicted by all others, half of the trials lie within "
-        f"{usual * 100:.2g}{NARROW}%, and {within} of {len(found)} in the interval of 95{NARROW}%."
+        f"{numerals.count(points, 'point')}. Predicted by all others, half of the trials lie within {usual * 100:.2g}{NARROW}%, and {within} of "
+        f"{len(found)} in the interval of 95{NARROW}%."
     )

@@ -1,6 +1,8 @@
 """What a map says in sentences."""
 
 import random
+from types import SimpleNamespace
+from typing import Any
 
 import made_maps
 import pytest
@@ -77,9 +79,31 @@ def test_measured_and_predicted_are_told_apart() -> None:
 def test_a_map_says_who_serves_most_how_often_and_what_limits_the_others() -> None:
     drawn = ModelMap(made_maps.data(made_maps.first_trials(random.Random(1))))
     best, behind, kept = (said(each) for each in map_words.of_map(drawn))
-    assert best.startswith("Of 144 cells, ")
-    assert " serve most or within 10 % of it; in " in best
+    assert best.startswith(f"{144 - drawn.decided} of 144 cells are not decided; of the others, ")
+    assert " serve most or within 10 % of it" in best
     assert "event loop in " in behind and "cells (one core)" in behind
     assert "process pool of 150 in " in behind and "cells (its workers)" in behind
-    assert kept.startswith("p99 stays below a second for ")
-    assert "40 trials at 5 points" in said(map_words.sure(drawn))
+    assert kept.startswith("p99 is known to stay below a second for ")
+    assert f"{drawn.decided} of 144 cells are decided, by 40 trials at 5 points." in said(map_words.sure(drawn))
+
+
+def drawn_of(*spots: Spot) -> Any:
+    """A map of these cells alone."""
+    beliefs = [SimpleNamespace(server=each.server) for each in spots[0].servers]
+    decided = sum(spot.is_decided for spot in spots)
+    trials = [SimpleNamespace(point=spot.point) for spot in spots]
+    data = SimpleNamespace(trials=trials)
+    return SimpleNamespace(spots=spots, beliefs=beliefs, decided=decided, data=data)
+
+
+def test_who_serves_most_is_counted_in_decided_cells_alone() -> None:
+    doubtful = standing(SERVERS["green-threads"], "open", (0.7, 0.9, 1.1))
+    decided, other = spot(BEST, GREEN), spot(BEST, doubtful)
+    assert said(map_words.of_map(drawn_of(decided))[0]) == (
+        "Of 1 cells, event loop per core in 1 serves most or within 10 % of it."
+    )
+    assert said(map_words.of_map(drawn_of(decided, other, other))[0]) == (
+        "2 of 3 cells are not decided; of the others, event loop per core in 1 serves most or within "
+        "10 % of it."
+    )
+    assert map_words.of_map(drawn_of(other))[0] == "None of 1 cells is decided."
