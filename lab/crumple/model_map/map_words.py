@@ -123,7 +123,10 @@ def _best(drawn: ModelMap) -> str:
     named = [f"{model(server)} in {number}" for server, number in counted.most_common()]
     left = cells - len(decided)
     of = f"{left} of {cells} cells are not decided; of the others," if left else f"Of {cells} cells,"
-    every = sum(len(spot.front) == len(spot.servers) for spot in decided)
+    every = sum(
+        len(spot.front) == len(spot.servers) and all(each.limit == "users" for each in spot.servers)
+        for spot in decided
+    )
     all_of_them = f"; in {every} all of them do, as the users ask no more" if every else ""
     return (
         f"{of} {', '.join(named)} {'serves' if len(named) == 1 else 'serve'} most or within "

@@ -107,3 +107,18 @@ def test_who_serves_most_is_counted_in_decided_cells_alone() -> None:
         "10 % of it."
     )
     assert map_words.of_map(drawn_of(other))[0] == "None of 1 cells is decided."
+
+
+@pytest.mark.parametrize(
+    ("limits", "users_limit_all"), [(("users", "users"), True), (("users", "cores"), False)]
+)
+def test_all_are_alike_as_the_users_ask_no_more_only_where_nothing_else_limits_any(
+    limits: tuple[str, str], users_limit_all: bool
+) -> None:
+    one, other = limits
+    both = spot(
+        standing(SERVERS["event-loop-per-core"], "best", (1, 1, 1), one),
+        standing(SERVERS["green-threads"], "alike", (0.95, 0.97, 0.99), other),
+    )
+    found = map_words.of_map(drawn_of(both))[0]
+    assert ("; in 1 all of them do, as the users ask no more." in found) is users_limit_all
