@@ -17,6 +17,7 @@ from crumple.drawing.report_parts import (
     Report,
     Section,
     Table,
+    Tone,
     Words,
     on_terminal,
     phrase,
@@ -38,8 +39,7 @@ USERS_SHOWN = 500
 
 def of_request(drawn: ModelMap, spot: Spot) -> Report:
     """Return the report of one request."""
-    found, lacking = map_words.of_spot(spot), map_words.unknown(drawn)
-    is_sure = spot.is_decided and not lacking
+    found = map_words.of_spot(spot)
     return Report(
         verb="map",
         title=found[0],
@@ -48,9 +48,18 @@ def of_request(drawn: ModelMap, spot: Spot) -> Report:
         answer=Answer(
             f"Which I/O model serves best: {spot.point.said}?",
             found,
-            sure(*(("Sure", "good") if is_sure else ("Partly sure", "doubtful")), _where(drawn)),
+            sure(*_sure(drawn, spot), _where(drawn)),
         ),
     )
+
+
+def _sure(drawn: ModelMap, spot: Spot) -> tuple[str, Tone]:
+    if not spot.is_decided or map_words.unknown(drawn):
+        return "Partly sure", "doubtful"
+    measured = [bool(each.measured) for each in spot.servers]
+    if all(measured):
+        return "Measured", "good"
+    return ("Partly measured" if any(measured) else "Predicted"), "doubtful"
 
 
 def of_map(drawn: ModelMap, users: int) -> Report:
@@ -63,7 +72,7 @@ def of_map(drawn: ModelMap, users: int) -> Report:
         answer=Answer(
             ASKED,
             map_words.of_map(drawn),
-            sure("Measured", "good", f"{_where(drawn)}; {map_words.sure(drawn)}"),
+            sure(*map_words.how_known(drawn), f"{_where(drawn)}; {map_words.sure(drawn)}"),
         ),
     )
 

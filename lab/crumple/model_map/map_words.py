@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
+from crumple.drawing.report_parts import Tone
 from crumple.model_map.map_data import MapServer
 from crumple.model_map.map_laws import Limit
 from crumple.model_map.model_map import ALIKE_WITHIN, ModelMap, Spot, Standing
@@ -158,14 +159,20 @@ def _kept(drawn: ModelMap) -> str:
     return f"p99 is known to stay below a second for {enumerate_parts(named)} of all cells."
 
 
+def how_known(drawn: ModelMap) -> tuple[str, Tone]:
+    """Return how what the map says is known, and whether all of it is decided."""
+    points = numerals.count(len({each.point for each in drawn.data.trials}), "point")
+    is_decided = drawn.decided == len(drawn.spots)
+    return f"Measured at {points}, else predicted", "good" if is_decided else "doubtful"
+
+
 def sure(drawn: ModelMap) -> str:
     """Return how sure the map is: what is decided, and how far readings lie from what the others predict."""
     found, cells = drawn.left_out, len(drawn.spots)
     within = sum(each.is_within for each in found)
     usual = sorted(abs(each.off) for each in found)[len(found) // 2] if found else 0.0
-    points = len({each.point for each in drawn.data.trials})
     return (
-        f"{drawn.decided} of {cells} cells are decided, by {numerals.count(len(found), 'trial')} at "
-        f"{numerals.count(points, 'point')}. Predicted by all others, half of the trials lie within {usual * 100:.2g}{NARROW}%, and {within} of "
+        f"{drawn.decided} of {cells} cells are decided, by {numerals.count(len(found), 'trial')}. "
+        f"Predicted by all others, half of the trials lie within {usual * 100:.2g}{NARROW}%, and {within} of "
         f"{len(found)} in the interval of 95{NARROW}%."
     )

@@ -1,5 +1,6 @@
 """The pictures, the lines and the document of a map."""
 
+import dataclasses
 import re
 from itertools import pairwise
 from typing import Any, get_args
@@ -8,9 +9,11 @@ import made_maps
 import pytest
 from crumple.drawing import report_page, report_text
 from crumple.drawing.plot import Area, Dot, Graph, Picture
+from crumple.drawing.report_parts import plain
 from crumple.drawing.theme import CONTEXT, MODELS
 from crumple.model_map import map_document, map_picture, map_report
 from crumple.model_map.map_words import MODELS as NAMES
+from crumple.model_map.model_map import Rank
 from crumple.subject.server_toml import IoModel
 from made_maps import begun, point
 
@@ -90,6 +93,28 @@ def test_a_request_is_a_table_with_the_answer_below() -> None:
     assert "80 ms of waiting, 3 ms of computing, 500 users" in text.splitlines()[0]
     assert "For your requests: " in text
     assert text.count("measured") >= 8
+
+
+@pytest.mark.parametrize(
+    ("rank", "measured", "word"),
+    [
+        ("behind", (1, 2), "Measured"),
+        ("behind", (0, 1), "Partly measured"),
+        ("behind", (0, 0), "Predicted"),
+        ("open", (1, 1), "Partly sure"),
+    ],
+)
+def test_what_is_said_of_a_request_is_measured_or_predicted(
+    rank: Rank, measured: tuple[int, int], word: str
+) -> None:
+    (spot,) = begun().at([point(80, 3_000, 500)])
+    ranks: tuple[Rank, Rank] = ("best", rank)
+    servers = tuple(
+        dataclasses.replace(each, rank=stands, measured=trials)
+        for each, stands, trials in zip(spot.servers[:2], ranks, measured, strict=True)
+    )
+    found = map_report.of_request(begun(), dataclasses.replace(spot, servers=servers))
+    assert found.answer is not None and plain(found.answer.sure).startswith(f"{word} ")
 
 
 def test_a_page_has_all_pictures_and_each_cell_in_words() -> None:

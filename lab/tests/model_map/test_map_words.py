@@ -84,7 +84,7 @@ def test_a_map_says_who_serves_most_how_often_and_what_limits_the_others() -> No
     assert "event loop in " in behind and "cells (one core)" in behind
     assert "process pool of 150 in " in behind and "cells (its workers)" in behind
     assert kept.startswith("p99 is known to stay below a second for ")
-    assert f"{drawn.decided} of 144 cells are decided, by 40 trials at 5 points." in said(map_words.sure(drawn))
+    assert f"{drawn.decided} of 144 cells are decided, by 40 trials." in said(map_words.sure(drawn))
 
 
 def drawn_of(*spots: Spot) -> Any:
@@ -122,3 +122,10 @@ def test_all_are_alike_as_the_users_ask_no_more_only_where_nothing_else_limits_a
     )
     found = map_words.of_map(drawn_of(both))[0]
     assert ("; in 1 all of them do, as the users ask no more." in found) is users_limit_all
+
+
+def test_a_map_is_said_to_be_measured_where_it_was() -> None:
+    doubtful = standing(SERVERS["green-threads"], "open", (0.7, 0.9, 1.1))
+    decided = spot(BEST, GREEN)
+    assert map_words.how_known(drawn_of(decided)) == ("Measured at 1 point, else predicted", "good")
+    assert map_words.how_known(drawn_of(decided, spot(BEST, doubtful)))[1] == "doubtful"

@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 
+import made_maps
 import made_verdicts as made
 import pytest
 import synthetic_run
@@ -244,6 +245,12 @@ def test_a_study_without_claims_says_so() -> None:
     silent = made.run([])
     assert study_answer.answer(silent).said == "This study makes no claims."
     assert "– PHP and Node.js. This study makes no claims.\n" in said(silent)
+
+
+def test_the_answer_of_a_map_says_where_it_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(study_answer.map_of_view, "drawn", lambda _: made_maps.begun())
+    said_of_it = plain(study_answer.answer(made.run([])).sure)
+    assert said_of_it.startswith("Measured at 5 points, else predicted ")
 
 
 # Names

@@ -71,7 +71,7 @@ def answers(views: Sequence[RunView]) -> list[StudyAnswer]:
 def answer(view: RunView) -> StudyAnswer:
     """Return the answer of one study."""
     if (drawn := map_of_view.drawn(view)) is not None:
-        how = sure("Measured", "good", f"{map_words.sure(drawn)} {run_sentences.LOOPBACK}")
+        how = sure(*map_words.how_known(drawn), f"{map_words.sure(drawn)} {run_sentences.LOOPBACK}")
         return StudyAnswer(view, "", tuple(map_words.of_map(drawn)), (), how, (len(_ORDER), 0, False, 0.0))
     found = findings(view)
     told = _told(view, found)
