@@ -34,6 +34,9 @@ LIMIT_NAMES: Mapping[Limit, str] = {
     "one-core": "one core",
     "cores": "the cores",
 }
+# A share is said without its interval if that reaches five points to either side: a reader takes "− 8 %" for
+# no more exact than that.
+KNOWN_WITHIN = 0.05
 # What of a map holds elsewhere.
 CARRIES_OVER = (
     "On another machine the order holds where it follows from ratios: users to workers, waiting to computing "
@@ -66,8 +69,10 @@ def for_request(spot: Spot) -> str:
 
 
 def _less(each: Standing) -> str:
-    why = LIMITS[each.limit]
-    return f"−{NARROW}{(1 - each.ratio.estimate) * 100:.0f}{NARROW}%{f', {why}' if why else ''}"
+    why, ratio = LIMITS[each.limit], each.ratio
+    is_narrow = max(ratio.high - ratio.estimate, ratio.estimate - ratio.low) <= KNOWN_WITHIN
+    less = f"−{NARROW}{(1 - ratio.estimate) * 100:.0f}{NARROW}%" if is_narrow else _bounds(each)
+    return f"{less}{f', {why}' if why else ''}"
 
 
 def _bounds(each: Standing) -> str:

@@ -44,6 +44,13 @@ def test_a_request_is_answered_in_one_sentence() -> None:
     )
 
 
+def test_what_is_known_less_well_is_said_with_its_interval() -> None:
+    wide = standing(SERVERS["event-loop"], "behind", (0.44, 0.5, 0.57), "one-core")
+    assert said(map_words.for_request(spot(BEST, wide))) == (
+        "For your requests: event loop per core, then event loop (−56 to −43 %, it computes on one core)."
+    )
+
+
 def test_those_alike_and_those_undecided_are_no_ranking() -> None:
     alike = standing(SERVERS["hybrid"], "alike", (0.93, 0.97, 1.01))
     doubtful = standing(SERVERS["event-loop"], "open", (0.86, 0.94, 1.02), "one-core")
