@@ -16,6 +16,7 @@ from crumple.model_map.map_data import MapServer
 from crumple.model_map.model_map import ModelMap, Spot, Standing
 from crumple.stats import averages
 from crumple.stats.decision import Answer
+from crumple.study.map_points import MapPoint
 
 # The height of a panel in px, and how many stand beside each other.
 PANEL_PX, COLUMNS = 132, 4
@@ -28,23 +29,21 @@ class Shade:
     """How a cell is filled, and what that means."""
 
     opacity: float
-    block: str
-    """The character that a terminal fills it with."""
     label: str
 
 
 # From which share of the most on a cell has a shade: those of nine tenths are alike.
 SHARES: tuple[tuple[float, Shade], ...] = (
-    (0.9, Shade(1.0, "█", "90 % of the most, or more")),
-    (0.75, Shade(0.62, "▓", "75 to 90 %")),
-    (0.5, Shade(0.36, "▒", "50 to 75 %")),
-    (0.25, Shade(0.17, "░", "25 to 50 %")),
-    (0.0, Shade(0.05, "·", "less")),
+    (0.9, Shade(1.0, "90 % of the most, or more")),
+    (0.75, Shade(0.62, "75 to 90 %")),
+    (0.5, Shade(0.36, "50 to 75 %")),
+    (0.25, Shade(0.17, "25 to 50 %")),
+    (0.0, Shade(0.05, "less")),
 )
 KEPT: dict[Answer, Shade] = {
-    "yes": Shade(1.0, "█", "p99 below a second"),
-    "open": Shade(0.36, "▒", "undecided"),
-    "no": Shade(0.05, "·", "not, or users get no answer"),
+    "yes": Shade(1.0, "p99 below a second"),
+    "open": Shade(0.36, "undecided"),
+    "no": Shade(0.05, "not, or users get no answer"),
 }
 # One colour for all panels of shades, whose names say the model: so shades can be compared.
 SHADED = theme.FAMILIES["go"]
@@ -80,7 +79,7 @@ def _colour(server: MapServer) -> str:
 
 
 def _of_winners(drawn: ModelMap, users: int) -> Iterator[PlotMark]:
-    for spot, (x, y) in _cells(drawn, users):
+    for spot, (x, y) in cells(drawn, users):
         front = [map_words.model(each.server) for each in spot.front]
         if not spot.is_decided:
             colour, said = theme.SHADE, f"undecided between {', '.join(front)}"
@@ -108,18 +107,28 @@ def shaded(drawn: ModelMap, users: int, shade: Callable[[Standing], Shade]) -> P
 def _of_model(
     drawn: ModelMap, users: int, server: MapServer, shade: Callable[[Standing], Shade]
 ) -> Iterator[PlotMark]:
-    for spot, (x, y) in _cells(drawn, users):
+    for spot, (x, y) in cells(drawn, users):
         each = next(each for each in spot.servers if each.server == server)
         said = f"{spot.point.said}: {shade(each).label}; {each.per_s.estimate:,.0f} answers per second"
         yield _area(x, y, SHADED, said, shade(each).opacity)
-    for point in dict.fromkeys(each.point for each in drawn.data.trials if each.server == server.label):
-        if nearest_users(point.users, drawn.data.users) == users:
-            across = _across(point.wait_ms, drawn.data.wait_ms)
-            up = _across(point.compute_us, drawn.data.compute_us)
-            yield Dot(across, up, theme.MUTED, f"measured: {point.said}", radius=SIGN_PX)
+    for point, (across, up) in measured(drawn, users, server):
+        yield Dot(across, up, theme.MUTED, f"measured: {point.said}", radius=SIGN_PX)
 
 
-def _cells(drawn: ModelMap, users: int) -> Iterator[tuple[Spot, tuple[int, int]]]:
+def measured(
+    drawn: ModelMap, users: int, server: MapServer
+) -> Iterator[tuple[MapPoint, tuple[float, float]]]:
+    """Yield each point at which a server was measured, and where it lies among the cells of that many users.
+
+    The first cell reaches from 0 to 1 on both axes.
+    """
+    data = drawn.data
+    for point in dict.fromkeys(each.point for each in data.trials if each.server == server.label):
+        if nearest_users(point.users, data.users) == users:
+            yield point, (_across(point.wait_ms, data.wait_ms), _across(point.compute_us, data.compute_us))
+
+
+def cells(drawn: ModelMap, users: int) -> Iterator[tuple[Spot, tuple[int, int]]]:
     """Yield each cell of that many users with its column and row."""
     for spot in drawn.spots:
         if spot.point.users == users:

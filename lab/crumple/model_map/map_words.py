@@ -34,8 +34,8 @@ LIMIT_NAMES: Mapping[Limit, str] = {
     "one-core": "one core",
     "cores": "the cores",
 }
-# A share is said without its interval if that reaches five points to either side: a reader takes "− 8 %" for
-# no more exact than that.
+# A share is said without its interval if that reaches at most five points to either side: a reader takes
+# "− 8 %" for about as exact.
 KNOWN_WITHIN = 0.05
 # What of a map holds elsewhere.
 CARRIES_OVER = (

@@ -1,7 +1,6 @@
 """The pictures, the lines and the document of a map."""
 
 import dataclasses
-import re
 from itertools import pairwise
 from typing import Any, get_args
 
@@ -11,7 +10,7 @@ from crumple.drawing import report_page, report_text
 from crumple.drawing.plot import Area, Dot, Graph, Picture
 from crumple.drawing.report_parts import plain
 from crumple.drawing.theme import CONTEXT, MODELS
-from crumple.model_map import map_document, map_picture, map_report
+from crumple.model_map import map_document, map_lines, map_picture, map_report
 from crumple.model_map.map_words import MODELS as NAMES
 from crumple.model_map.model_map import Rank
 from crumple.subject.server_toml import IoModel
@@ -82,9 +81,34 @@ def test_a_terminal_shows_each_model_as_a_block(columns: int) -> None:
     assert max(map(len, text.splitlines())) <= columns
     for name in ("event loop per core", "process pool of 150", "thread pool of 200"):
         assert name in text
-    # 36 cells of three characters for each of eight models, and the key.
-    assert len(re.findall("[█▓▒░·]{3}", text)) == 36 * 8
+    # Below each of eight blocks the waits.
+    assert text.count("0   5   20  80  200 500") == 8
     assert "500 users" in text
+
+
+def test_signs_on_a_terminal_are_no_shades() -> None:
+    fills = [*map_lines.FILLS.values()]
+    assert len({*fills, map_lines.MEASURED, map_lines.UNDECIDED}) == len(map_picture.SHARES) + 2
+
+
+def test_a_terminal_marks_cells_that_were_measured_and_those_that_are_undecided() -> None:
+    drawn = begun()
+    lines = [str(line) for line in map_lines.plot(drawn, 500).draw(20)]
+    # One model below another: its name, six rows, the waits, and an empty line.
+    assert len(lines) == 9 * len(drawn.beliefs) + 3
+    for at, belief in enumerate(drawn.beliefs):
+        rows = [f"{line[4:]:24}" for line in lines[9 * at + 1 : 9 * at + 7]]
+        cells = {(x, 5 - up): row[4 * x : 4 * x + 3] for up, row in enumerate(rows) for x in range(6)}
+        dotted = {where for where, cell in cells.items() if map_lines.MEASURED in cell}
+        # Of the first points two have 500 users: waits of 80 and 200 ms.
+        assert dotted == {(3, 3), (4, 0)}
+        asked = {where for where, cell in cells.items() if map_lines.UNDECIDED in cell}
+        assert asked == {
+            (x, y)
+            for spot, (x, y) in map_picture.cells(drawn, 500)
+            if not spot.is_decided and belief.server in [each.server for each in spot.front]
+        }
+    assert "• measured in this cell   ? undecided" in lines[-1]
 
 
 def test_a_request_is_a_table_with_the_answer_below() -> None:
