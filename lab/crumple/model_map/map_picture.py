@@ -68,10 +68,7 @@ def winners(drawn: ModelMap) -> Picture:
     named = dict.fromkeys(winning)
     keys = [ChartKey(map_words.model(each), _colour(each)) for each in named]
     keys += [ChartKey("several alike", theme.CONTEXT), ChartKey("undecided", theme.MUTED, "ring")]
-    return Picture(panels, " ".join(map_words.of_map(drawn)), [*keys, _MEASURED], COLUMNS)
-
-
-_MEASURED = ChartKey("measured", theme.MUTED, "dot")
+    return Picture(panels, " ".join(map_words.of_map(drawn)), keys, COLUMNS)
 
 
 def _colour(server: MapServer) -> str:
@@ -101,7 +98,8 @@ def shaded(drawn: ModelMap, users: int, shade: Callable[[Standing], Shade]) -> P
         panels.append(Panel(graph, map_words.model(belief.server), [belief.server.title]))
     shades = KEPT.values() if shade is kept_of else [each for _, each in SHARES]
     keys = [ChartKey(each.label, SHADED, opacity=each.opacity) for each in shades]
-    return Picture(panels, " ".join(map_words.of_map(drawn)), [*keys, _MEASURED], COLUMNS)
+    keys.append(ChartKey("measured", theme.MUTED, "dot"))
+    return Picture(panels, " ".join(map_words.of_map(drawn)), keys, COLUMNS)
 
 
 def _of_model(

@@ -33,6 +33,7 @@ def test_who_serves_most_has_a_panel_for_each_number_of_users_and_a_cell_for_eac
     assert [len(each) for each in marks(picture, Area)] == [36] * 4
     rings = sum(len(each) for each in marks(picture, Dot))
     assert rings == len(begun().cells) - begun().decided
+    assert "measured" not in [key.label for key in picture.keys], "it has no dot"
 
 
 def test_a_cell_has_the_colour_of_the_model_that_serves_most_and_says_so() -> None:
