@@ -25,6 +25,7 @@ from crumple.run.blocks import Begun
 from crumple.run.run_file import RunFile
 from crumple.run.run_plan import Block
 from crumple.run.store import RunStore, StoredTrial, TrialIdentity
+from crumple.study.study import Study
 
 # A worker writes twice a second. One that wrote nothing for so long is frozen, and its blocks are dealt to
 # another host after 5 to 10 s.
@@ -53,7 +54,7 @@ class Telling:
     def calibrating(self) -> None:
         self._now("measuring the engine's own ceiling")
 
-    def block(self, study: str, block: Block, why: str) -> None: ...
+    def block(self, study: Study, block: Block, why: str) -> None: ...
 
     def began(self, trial: TrialIdentity) -> None:
         self._now(f"{trial.id}  starting")

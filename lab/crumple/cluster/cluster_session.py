@@ -194,7 +194,7 @@ class DealtBlocks(Blocks):
     def do(self, blocks: Sequence[Block], why: str = "") -> None:
         """Deal what is left of these blocks to one host. Until they arrive, their trials count as tried."""
         for block in blocks:
-            self._means.watcher.block(self.file.study.name, block, why)
+            self._means.watcher.block(self.file.study, block, why)
         left = tuple(block.model_copy(update={"trials": tuple(self.left_in(block))}) for block in blocks)
         plan = self.file.plan.model_copy(update={"blocks": left})
         run = self.file.model_copy(update={"plan": plan, "chosen": ()})

@@ -32,7 +32,7 @@ class RunWatcher(ready.ReadyWatcher, in_turns.TurnWatcher, Protocol):
     def calibrating(self) -> None:
         """The engine's ceiling is being measured, because a trial may have come near it."""
 
-    def block(self, study: str, block: Block, why: str) -> None:
+    def block(self, study: Study, block: Block, why: str) -> None:
         """A block begins; `why` is empty if it is run whatever the results so far are."""
 
     def ended(self, stored: StoredTrial) -> None:
@@ -175,7 +175,7 @@ class Blocks:
         `why`: empty if they are run whatever the results so far are. Raises StorageFull, NotWritable.
         """
         for block in blocks:
-            self._means.watcher.block(self.file.study.name, block, why)
+            self._means.watcher.block(self.file.study, block, why)
             to_do = self.left_in(block)
             shares_time = self.scale_of(block.experiment).slices > 1
             for group in [to_do] if shares_time else [[each] for each in to_do]:

@@ -23,6 +23,7 @@ from crumple.run.blocks import Begun
 from crumple.run.run_plan import Block
 from crumple.run.session import SessionOutlook
 from crumple.run.store import StoredTrial, TrialIdentity
+from crumple.study.study import Study
 
 # The view shows the results of the last eight trials, so that it takes no more than half a terminal.
 LAST = 8
@@ -86,7 +87,10 @@ class LiveView(Redrawn):
         super().__init__(console or Terminal(stderr=True), self._drawn, per_second=8)
         self._outlook = outlook
         self._answer = answer
-        self._study = ""
+        # Of the last block.
+        self._study = self._why = ""
+        # By how many trials the total has grown, for a reason, since a line said so.
+        self._unsaid = 0
         self._of = 0
         self._has_waited = False
         self._last: deque[tuple[str, str, str]] = deque(maxlen=LAST)
@@ -136,18 +140,22 @@ class LiveView(Redrawn):
         if self._answer is not None:
             self._stays(self._answer(run))
 
-    def block(self, study: str, block: Block, why: str) -> None:
+    def block(self, study: Study, block: Block, why: str) -> None:
         """Show the block. Print a line that stays if the total of trials has grown by it.
 
-        Off a terminal also print one if the study changed or there is a reason.
+        Off a terminal also print one if the study changed or there is a reason. Of blocks that follow one
+        another for the same reason the first has a line.
         """
-        more, now = self._more(), self._outlook()
-        self._now = f"{study}: {block.experiment}, block {block.number}"
-        grown = f"; {numerals.count(more, 'more trial')}, {now.of} in all" if more and why else ""
-        if grown or (not self._console.is_interactive and (study != self._study or why)):
-            said = f"{self._now}{f' {why}' if why else ''}{grown}"
-            self._stays(Text(said))
-        self._study = study
+        more, of = self._more(), self._outlook().of
+        self._unsaid = self._unsaid + more if why else 0
+        self._now = f"{study.name}: {_where(study, block)}"
+        grown = f"; {numerals.count(self._unsaid, 'more trial')}, {of} in all" if self._unsaid else ""
+        is_new = study.name != self._study or (why and why != self._why)
+        if is_new and (grown or not self._console.is_interactive):
+            because = f"{',' * (study.map is not None)} {why}" if why else ""
+            self._stays(Text(f"{self._now}{because}{grown}"))
+            self._unsaid = 0
+        self._study, self._why = study.name, why
 
     def _stays(self, line: Text) -> None:
         """Print a line above the bar. A terminal breaks it between words; elsewhere it is one line."""
@@ -191,6 +199,13 @@ class LiveView(Redrawn):
         for trial_id, line, colour in self._last:
             results.add_row(trial_id, Text(line, style=colour, overflow="ellipsis", no_wrap=True))
         return Group(results, self._bar, Text(self._now, style="dim", no_wrap=True))
+
+
+def _where(study: Study, block: Block) -> str:
+    """Return what a block measures: "shared, block 3"; of a map the point in words."""
+    if study.map is not None:
+        return study.experiments[block.experiment].title
+    return f"{block.experiment}, block {block.number}"
 
 
 def left(now: SessionOutlook) -> str:

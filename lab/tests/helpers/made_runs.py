@@ -10,6 +10,7 @@ from crumple.run import runs
 from crumple.run.run_plan import Block
 from crumple.run.runs import Begun
 from crumple.run.store import StoredTrial, TrialIdentity
+from crumple.study.study import Study
 
 
 class Notes:
@@ -41,7 +42,7 @@ class Notes:
     def not_built(self, server: str, reason: str) -> None:
         self.unbuilt.append((server, reason))
 
-    def block(self, study: str, block: Block, why: str) -> None:
+    def block(self, study: Study, block: Block, why: str) -> None:
         self.reasons.append(why)
 
     def began(self, trial: TrialIdentity) -> None:

@@ -5,6 +5,7 @@ from crumple.run import run_live
 from crumple.run.run_live import LiveView
 from crumple.run.run_plan import Block
 from crumple.run.session import SessionOutlook
+from crumple.study.study import StudyMap
 from rich.console import Console
 
 NEAR = (
@@ -64,10 +65,39 @@ def test_a_total_that_grows_says_why() -> None:
         shown.ended(trial)
         block = Block(experiment="shared", number=3, trials=(trial.trial,))
         now["of"] = 44
-        shown.block("documents", block, "for A, which takes about 4 blocks")
+        shown.block(documents.study(), block, "for A, which takes about 4 blocks")
         now["trials"] = 44
         shown.ended(trial)
     first, second, chosen, last = console.export_text().splitlines()
     assert first.startswith(" 39/40 ") and second.startswith(" 40/40 ") and "more" not in first + second
     assert chosen.endswith("block 3 for A, which takes about 4 blocks; 4 more trials, 44 in all")
     assert last.startswith(" 44/44 ")
+
+
+def test_blocks_of_a_map_are_named_in_words_once_for_each_reason() -> None:
+    plain, trial = documents.study(), documents.stored().trial
+    cells = {"wait_ms": (0, 80), "compute_us": (0, 10_000), "users": (8, 500), "first": ((0, 0, 8),)}
+    drawn = StudyMap.model_validate({"experiment": "shared", **cells})
+    titles = {"shared": "0 ms of waiting, 0 ms of computing, 8 users", "separate": "80 ms of waiting, …"}
+    experiments = {
+        name: each.model_copy(update={"title": titles[name]}) for name, each in plain.experiments.items()
+    }
+    study = plain.model_copy(update={"map": drawn, "experiments": experiments})
+    console = Console(force_terminal=False, width=300, record=True)
+    now = {"trials": 16, "of": 16}
+    with LiveView("map", lambda: SessionOutlook(0.0, 9.0, **now, decided=0, asked=0), console) as shown:
+        shown.ended(documents.stored())
+        for number, (name, undecided) in enumerate(
+            [("shared", 7), ("separate", 7), ("separate", 6)], start=3
+        ):
+            now["of"] += 2
+            block = Block(experiment=name, number=number, trials=(trial,))
+            shown.block(study, block, f"as {undecided} cells of the map are undecided")
+    _, first, second = console.export_text().splitlines()
+    assert first == (
+        f"{study.name}: 0 ms of waiting, 0 ms of computing, 8 users, as 7 cells of the map are undecided; "
+        "2 more trials, 18 in all"
+    )
+    assert second == (
+        f"{study.name}: 80 ms of waiting, …, as 6 cells of the map are undecided; 4 more trials, 22 in all"
+    )

@@ -72,7 +72,7 @@ class Blocks(Notes):
         super().__init__(interrupt_after)
         self.blocks: list[tuple[str, int, str]] = []
 
-    def block(self, study: str, block: Block, why: str) -> None:
+    def block(self, study: Study, block: Block, why: str) -> None:
         self.blocks.append((block.experiment, block.number, why))
 
 
