@@ -1,5 +1,6 @@
 """crumple map: which I/O model serves requests best that wait, compute and come from so many users."""
 
+import math
 from pathlib import Path
 
 from crumple.commands import output
@@ -73,9 +74,25 @@ def _point(data: MapData, wait: str, compute: str, users: int) -> MapPoint:
         if not span[0] <= value <= span[-1]:
             remedy = f"the map reaches from {span[0]:g} to {span[-1]:,.10g} {unit}"
             raise UsageError(f"{flag} {value:g}: that is beyond the map", remedy)
-    return MapPoint(wait_ms=round(wait_ms), compute_us=round(compute_us), users=users)
+    return MapPoint(
+        wait_ms=_whole("--wait", wait, wait_ms, "ms"),
+        compute_us=_whole("--compute", compute, compute_us, "us"),
+        users=users,
+    )
+
+
+def _whole(flag: str, text: str, value: float, unit: str) -> int:
+    """Return a value of which the map has whole ones. Raises UsageError."""
+    # A float is no further off than that.
+    if abs(value - round(value)) > 1e-6:
+        low = math.floor(value)
+        remedy = f"write {flag} {low}{unit} or {flag} {low + 1}{unit}"
+        raise UsageError(f"{flag} {text}: the map has whole {unit}", remedy)
+    return round(value)
 
 
 def _ns(flag: str, text: str) -> float:
     """Return a duration in ns, which may be 0. Raises UsageError."""
-    return 0.0 if text.strip() in ("0", "0ms", "0s") else typed_values.read_duration_s(flag, text) * 1e9
+    return (
+        0.0 if text.strip() in ("0", "0us", "0ms", "0s") else typed_values.read_duration_s(flag, text) * 1e9
+    )

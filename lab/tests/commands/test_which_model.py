@@ -31,6 +31,11 @@ def test_a_request_is_answered(call: Call) -> None:
     assert "of another machine, as none is measured here: crumple run wait-or-compute" in err
 
 
+def test_what_is_whole_is_so_as_a_float(call: Call) -> None:
+    # 9 * 1e-3 * 1e9 / 1e6 is no whole number.
+    assert call("--wait", "9ms", "--compute", "0us")[0] == 0
+
+
 def test_without_a_request_the_map_is_shown(call: Call) -> None:
     code, out, _ = call()
     assert code == 0 and "500 users" in out and "event loop per core" in out
@@ -54,6 +59,11 @@ def test_as_json_it_conforms_to_its_schema(call: Call) -> None:
         (("--wait", "2s", "--compute", "0"), "the map reaches from 0 to 500 ms"),
         (("--wait", "0", "--compute", "60ms"), "the map reaches from 0 to 50 ms"),
         (("--wait", "0", "--compute", "0", "--users", "5000"), "the map reaches from 8 to 2,000 users"),
+        (
+            ("--wait", "400us", "--compute", "100us"),
+            "--wait 400us: the map has whole ms; write --wait 0ms or",
+        ),
+        (("--wait", "80ms", "--compute", "0.0004ms"), "--compute 0.0004ms: the map has whole us"),
         (("no-such-run",), "there is no run no-such-run"),
         (("no-such.json",), "cannot read no-such.json"),
     ],
