@@ -132,7 +132,9 @@ def _where(drawn: ModelMap) -> str:
     data = drawn.data
     lacking = map_words.unknown(drawn)
     none = [f"no trial counts of {lacking}"] if lacking else []
-    return ", ".join([data.run, data.began[:10], *circumstances.where(data.machine), *none])
+    here = data.machine.get("cores") or data.cores
+    less = [f"{numerals.count(data.cores, 'core')} used"] if data.cores < here else []
+    return ", ".join([data.run, data.began[:10], *circumstances.where(data.machine), *less, *none])
 
 
 def _cells(drawn: ModelMap) -> Iterator[Part]:

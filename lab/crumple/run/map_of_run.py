@@ -1,7 +1,9 @@
 """What the map of a run is made of, read from its stored trials; and which stored run has the latest map."""
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from crumple.errors import NotStored
 from crumple.model_map import map_data
@@ -22,14 +24,14 @@ def data_of(file: RunFile, seen: Iterable[Figures | None], stored: Sequence[Stor
     took_s = {each.trial.id: (each.server.start_s or 0.0) + each.overhead_s for each in stored}
     settings = {each.trial.server: each.server.settings for each in stored}
     keeps = drawn.measured_as.connection == "keep-alive"
-    cores = len(file.machine.get("usable_cores") or ()) or int(file.machine.get("cores") or 1)
+    online = int(file.machine.get("cores") or 1)
     known = [each for each in seen if each is not None]
     kept = map_data.counting(known)
     return MapData(
         run=file.id,
         began=file.began,
         machine={name: file.machine.get(name) for name in map_data.FACTS},
-        cores=cores,
+        cores=_cores(file.machine, online),
         wait_ms=drawn.wait_ms,
         compute_us=drawn.compute_us,
         users=drawn.users,
@@ -39,10 +41,16 @@ def data_of(file: RunFile, seen: Iterable[Figures | None], stored: Sequence[Stor
             if (note := file.servers.get(label)) is not None
         ),
         trials=tuple(
-            map_data.trial(each, file.study, cores, took_s.get(each.trial_id, 0.0)) for each in kept
+            map_data.trial(each, file.study, online, took_s.get(each.trial_id, 0.0)) for each in kept
         ),
         left_out=len(known) - len(kept),
     )
+
+
+def _cores(machine: Mapping[str, Any], online: int) -> int:
+    """Return how many cores server and load may use: those of a quota are rounded up."""
+    usable, quota = len(machine.get("usable_cores") or ()) or online, machine.get("cpu_quota_cores")
+    return min(usable, math.ceil(quota)) if isinstance(quota, int | float) else usable
 
 
 def of_store(run: RunStore) -> MapData:

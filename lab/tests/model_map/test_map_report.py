@@ -12,7 +12,7 @@ from crumple.drawing.report_parts import plain
 from crumple.drawing.theme import CONTEXT, MODELS
 from crumple.model_map import map_document, map_lines, map_picture, map_report
 from crumple.model_map.map_words import MODELS as NAMES
-from crumple.model_map.model_map import Rank
+from crumple.model_map.model_map import ModelMap, Rank
 from crumple.subject.server_toml import IoModel
 from made_maps import begun, point
 
@@ -140,6 +140,16 @@ def test_what_is_said_of_a_request_is_measured_or_predicted(
     )
     found = map_report.of_request(begun(), dataclasses.replace(spot, servers=servers))
     assert found.answer is not None and plain(found.answer.sure).startswith(f"{word} ")
+
+
+def test_a_map_says_on_how_many_cores_it_was_measured_if_the_machine_has_more() -> None:
+    many = begun().data.model_copy(update={"machine": {"cpu_model": "Made CPU", "cores": 64}})
+    for data, said in (
+        (many, "64 cores of Made, 2 cores used"),
+        (begun().data, "2 cores of Made, L"),
+    ):
+        found = map_report.of_request(ModelMap(data), begun().spots[0])
+        assert found.answer is not None and said in plain(found.answer.sure)
 
 
 def test_a_page_has_all_pictures_and_each_cell_in_words() -> None:

@@ -1,6 +1,7 @@
 """Runs of a study with a map: first points, then those that are chosen; stand-ins for servers and engine."""
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import documents
@@ -154,6 +155,29 @@ def test_a_stored_map_is_found_again(begun: Begun, root: Path, monkeypatch: pyte
     kept = root / "kept.json"
     kept.write_text(data.model_dump_json())
     assert map_data.read(kept) == data
+
+
+@pytest.mark.parametrize(
+    ("machine", "cores"),
+    [
+        ({"cores": 64, "usable_cores": [*range(64)], "cpu_quota_cores": "none"}, 64),
+        ({"cores": 64, "usable_cores": [*range(64)], "cpu_quota_cores": 2.0}, 2),
+        ({"cores": 64, "usable_cores": [*range(64)], "cpu_quota_cores": 1.5}, 2),
+        ({"cores": 64, "usable_cores": [4, 5, 6], "cpu_quota_cores": 8.0}, 3),
+        ({"cores": 4}, 4),
+    ],
+)
+def test_a_map_is_of_the_cores_that_server_and_load_may_use(
+    begun: Begun, machine: dict[str, object], cores: int
+) -> None:
+    file = run_file.read(begun.store).model_copy(update={"machine": machine})
+    stored = documents.stored().model_copy(update={"trial": file.plan.trials[0]})
+    seen = blocks.figures(stored)
+    assert seen is not None
+    # The load took a tenth of all cores of the machine.
+    data = map_of_run.data_of(file, [replace(seen, engine_took=0.1, throughput_per_s=1_000.0)], [stored])
+    assert data.cores == cores
+    assert data.trials[0].engine_cpu_us == pytest.approx(0.1 * machine["cores"] * 1_000)  # type: ignore[operator]
 
 
 def test_a_run_without_a_map_has_none(acts: Stage, root: Path) -> None:
