@@ -8,6 +8,7 @@ does cancels, and what remains is theirs, and chance.
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import permutations
 from statistics import fmean, stdev
 
 from crumple.contract import LoadHostRecord, TrialRecord
@@ -48,6 +49,24 @@ def late_start_problem(record: TrialRecord) -> str | None:
     return (
         f"{last.name} began {numerals.duration(last.late_ns)} later than the first load host "
         f"(limit {numerals.duration(APART_NS_MAX)}): keep other programs off its cores, and measure again"
+    )
+
+
+def late_start_warning(record: TrialRecord) -> str | None:
+    """Return a warning if load hosts may have begun apart, as their clocks are not known more exactly."""
+    if late_start_problem(record):
+        return None
+    # A way that is slower in one direction sets a host's beginning off, and what is read of it as much.
+    apart = [
+        (last.late_ns + last.late_off_ns - first.late_ns + first.late_off_ns, first.name, last.name)
+        for first, last in permutations(record.load_hosts, 2)
+    ]
+    most_ns, first, last = max(apart, key=lambda each: each[0], default=(0, "", ""))
+    if most_ns <= APART_NS_MAX:
+        return None
+    return (
+        f"{first} and {last} may have begun {numerals.duration(most_ns)} apart, as far as their clocks are "
+        f"known (limit {numerals.duration(APART_NS_MAX)}): take load hosts that are nearer"
     )
 
 

@@ -156,6 +156,7 @@ def assess(
         *(f"canary: {doubt}" for doubt in (*against_canary(canary), *_unanswered(canary))),
         failures.silent_connections_sentence(record),
         failures.sentence(record),
+        hosts_compared.late_start_warning(record),
         engine_limits.ceiling_warning(record, ceiling),
         _side_by_side(both) if placement is None else None,
         *engine.doubts(),

@@ -122,9 +122,9 @@ def parts(whole: TrialRecord, seen: Sequence[Event], hosts: int) -> list[Part]:
     return [Part(of(host), name=f"host-{host}") for host in range(hosts)]
 
 
-def late(part: Part, late_ns: int) -> Part:
-    """The same part of a host that began so much later."""
-    return replace(part, late_ns=late_ns)
+def late(part: Part, late_ns: int, off_ns: int = 0) -> Part:
+    """The same part of a host that began so much later, as far as its clock is known."""
+    return replace(part, late_ns=late_ns, late_off_ns=off_ns)
 
 
 def stored(times_ns: Sequence[int]) -> HistogramRecord:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import random
+import re
 from collections.abc import Callable
 
 import made_parts
@@ -115,6 +116,38 @@ def test_a_host_that_began_later_is_named(late_ns: int, is_late: bool) -> None:
         assert validity.assess(found).word == "late-start"
 
 
+@pytest.mark.parametrize(
+    ("late_ns", "off_ns", "is_doubtful"),
+    [
+        ((0, 0), (400_000, 500_000), False),
+        ((0, 0), (400_000, 700_000), True),
+        ((200_000, 0), (450_000, 400_000), True),
+    ],
+)
+def test_hosts_whose_clocks_are_not_known_well_may_have_begun_apart(
+    late_ns: tuple[int, int], off_ns: tuple[int, int], is_doubtful: bool
+) -> None:
+    seen = [Event(at % 2, 0, at * MS, 5 * MS, 1_000) for at in range(1_000)]
+    whole = made_parts.record(made_parts.spec(0.0, 2.0), seen, 0, MEASURED_NS)
+    parts = made_parts.parts(whole, seen, 2)
+    found = together.together([*map(made_parts.late, parts, late_ns, off_ns)])
+    said = hosts_compared.late_start_warning(found)
+    assert (said is not None) == is_doubtful
+    if said is not None:
+        assert re.match(
+            "host-(0 and host-1|1 and host-0) may have begun 1.[01][05].ms apart, as far as", said
+        )
+        assert said in validity.assess(found).warnings
+
+
+def test_a_host_that_began_later_is_not_named_twice() -> None:
+    seen = [Event(at % 2, 0, at * MS, 5 * MS, 1_000) for at in range(1_000)]
+    whole = made_parts.record(made_parts.spec(0.0, 2.0), seen, 0, MEASURED_NS)
+    first, second = made_parts.parts(whole, seen, 2)
+    found = together.together([first, made_parts.late(second, 1_250_000, 900_000)])
+    assert hosts_compared.late_start_warning(found) is None
+
+
 def test_a_host_whose_record_contradicts_itself_is_named() -> None:
     seen = [Event(at % 2, 0, at * MS, 5 * MS, 1_000) for at in range(1_000)]
     whole = made_parts.record(made_parts.spec(0.0, 2.0), seen, 0, MEASURED_NS)
@@ -135,5 +168,10 @@ def test_a_host_that_the_server_does_not_answer_leaves_the_load_valid() -> None:
 
 def test_a_record_of_one_host_has_none_of_these() -> None:
     record = made_parts.record(made_parts.spec(0.0, 2.0), [], 0, MEASURED_NS)
-    checks = (hosts_compared.late_start_problem, hosts_compared.differs_problem, hosts_compared.own_problem)
-    assert [check(record) for check in checks] == [None, None, None]
+    checks = (
+        hosts_compared.late_start_problem,
+        hosts_compared.late_start_warning,
+        hosts_compared.differs_problem,
+        hosts_compared.own_problem,
+    )
+    assert [check(record) for check in checks] == [None] * 4
