@@ -14,6 +14,7 @@ from statistics import fmean, stdev
 from crumple.contract import LoadHostRecord, TrialRecord
 from crumple.drawing import numerals
 from crumple.record import histogram, lateness
+from crumple.record.lateness import Limits
 from crumple.record.rows_together import Entries
 from crumple.stats import student
 
@@ -24,6 +25,11 @@ APART_NS_MAX = 1_000_000
 MOMENTS = 20
 # The fewest moments with answers enough that have a spread worth the name.
 MOMENTS_MIN = 5
+# The median is compared by moments. So that a host by which the slowest answers come is seen, p99 is, too: of
+# the whole load, as few moments have answers enough for it.
+MEDIAN, TAIL = 0.5, 0.99
+_LIMITS = f"{lateness.SHARE_OF_TIME:.0%} apart, or {numerals.duration(lateness.LATE_NS)}"
+_REMEDY = f"(limit {_LIMITS}): see what is on its way, or leave it out"
 
 Moments = dict[int, histogram.Times]
 
@@ -75,6 +81,17 @@ def differs_problem(record: TrialRecord) -> str | None:
     return next(_differing(record.load_hosts), None)
 
 
+def tail_warning(record: TrialRecord, asked: Limits) -> str | None:
+    """Return a warning if the slowest answers to one load host took another time than those to the rest.
+
+    `asked`: the limits of an objective, whose quantiles are compared then, instead of p99.
+    """
+    if differs_problem(record):
+        return None
+    higher = sorted(q for q in asked or (TAIL,) if q > MEDIAN)
+    return next((said for q in higher if (said := _differing_at(q, record.load_hosts))), None)
+
+
 def own_problem(record: TrialRecord) -> str | None:
     """Return a problem if the record of one load host contradicts itself.
 
@@ -92,7 +109,7 @@ def _differing(hosts: Sequence[LoadHostRecord]) -> Iterator[str]:
         ratio = low if low > 1 else high
         if low <= 1 <= high:
             continue
-        its_ns = histogram.decoded(host.response_time).quantile_ns(0.5)
+        its_ns = histogram.decoded(host.response_time).quantile_ns(MEDIAN)
         others_ns = its_ns / ratio
         less_ns, more_ns = sorted((its_ns, others_ns))
         if more_ns - less_ns <= lateness.allowed_ns(less_ns):
@@ -101,9 +118,46 @@ def _differing(hosts: Sequence[LoadHostRecord]) -> Iterator[str]:
         beyond = "or more" if ratio < 1 else "or less"
         yield (
             f"half of the answers came to {host.name} within {its}, and to the other load hosts within "
-            f"{others} {beyond} (limit {lateness.SHARE_OF_TIME:.0%} apart, or "
-            f"{numerals.duration(lateness.LATE_NS)}): see what is on its way, or leave it out"
+            f"{others} {beyond} {_REMEDY}"
         )
+
+
+def _differing_at(q: float, hosts: Sequence[LoadHostRecord]) -> str | None:
+    """Return which host's quantile is another one than that of the rest, by more than chance and the limit.
+
+    Which answers are slow may depend on each other, but not which host they go to.
+    """
+    times = [histogram.decoded(host.response_time) for host in hosts]
+    whole = histogram.merge(times)
+    found: list[tuple[float, str, histogram.Times, histogram.Times]] = []
+    for host, its in zip(hosts, times, strict=True):
+        rest = _without(its, whole)
+        if not all(histogram.printable(q, each.count) for each in (its, rest)):
+            continue
+        (low_ns, high_ns), (others_low_ns, others_high_ns) = _interval(q, its), _interval(q, rest)
+        less_ns, more_ns = (others_high_ns, low_ns) if low_ns > others_high_ns else (high_ns, others_low_ns)
+        if more_ns - less_ns > lateness.allowed_ns(less_ns):
+            found.append((_apart(its, rest, whole.quantile_ns(q)), host.name, its, rest))
+    if not found:
+        return None
+    # Beside the one that is furthest from all others, another one seems to differ.
+    _, name, its, rest = max(found, key=lambda each: each[0])
+    shown, others = (numerals.duration(each.quantile_ns(q)) for each in (its, rest))
+    return (
+        f"p{q * 100:g} of the answers to {name} is {shown}, and of those to the other load hosts {others} "
+        f"{_REMEDY}"
+    )
+
+
+def _interval(q: float, times: histogram.Times) -> tuple[float, float]:
+    """Return the quantile's 95 % interval, by the ranks between which it lies."""
+    error = student.of_interval(math.inf) * math.sqrt(q * (1 - q) / times.count)
+    return times.quantile_ns(max(0.0, q - error)), times.quantile_ns(min(1.0, q + error))
+
+
+def _apart(one: histogram.Times, other: histogram.Times, beyond_ns: float) -> float:
+    """Return by how much the shares differ that took longer."""
+    return abs(one.count_above(beyond_ns) / one.count - other.count_above(beyond_ns) / other.count)
 
 
 def _moments(log: Entries, measured_ns: int) -> Moments:
@@ -119,8 +173,8 @@ def _ratio(own: Moments, whole: Moments) -> tuple[float, float] | None:
     logs = []
     for moment, times in own.items():
         rest = _without(times, whole[moment])
-        if all(histogram.printable(0.5, each.count) for each in (times, rest)):
-            logs.append(math.log(times.quantile_ns(0.5) / rest.quantile_ns(0.5)))
+        if all(histogram.printable(MEDIAN, each.count) for each in (times, rest)):
+            logs.append(math.log(times.quantile_ns(MEDIAN) / rest.quantile_ns(MEDIAN)))
     if len(logs) < MOMENTS_MIN:
         return None
     mean = fmean(logs)

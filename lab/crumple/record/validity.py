@@ -157,6 +157,7 @@ def assess(
         failures.silent_connections_sentence(record),
         failures.sentence(record),
         hosts_compared.late_start_warning(record),
+        hosts_compared.tail_warning(record, asked or {}),
         engine_limits.ceiling_warning(record, ceiling),
         _side_by_side(both) if placement is None else None,
         *engine.doubts(),

@@ -103,6 +103,56 @@ def test_of_three_hosts_the_one_that_differs_is_named() -> None:
         assert said is not None and f" to host-{bad} within" in said
 
 
+def losing(bad: int, share: float = 0.05, more: float = 200.0 * MS) -> Took:
+    """A host to which that share of the answers comes so much later."""
+    return lambda draw, host, at: slow(draw, host, at) + more * (host == bad and draw.random() < share)
+
+
+def test_a_host_whose_network_loses_packets_is_named() -> None:
+    for bad in range(3):
+        record = load(losing(bad), hosts=3)
+        assert hosts_compared.differs_problem(record) is None
+        said = hosts_compared.tail_warning(record, {})
+        assert said is not None and said.startswith(f"p99 of the answers to host-{bad} is 2")
+        assert "leave it out" in said and said in validity.assess(record).warnings
+
+
+def test_the_quantiles_of_an_objective_are_compared_instead() -> None:
+    record = load(losing(1, share=0.02))
+    limit_ns = 100.0 * MS
+    assert hosts_compared.tail_warning(record, {0.9: limit_ns}) is None
+    # p50 is compared moment by moment, and of p99.9 there are too few.
+    assert hosts_compared.tail_warning(record, {0.5: limit_ns, 0.999: limit_ns, 1.0: limit_ns}) is None
+    asked = {0.9: limit_ns, 0.99: limit_ns}
+    said = hosts_compared.tail_warning(record, asked)
+    assert said is not None and said.startswith("p99 of the answers to host-")
+    assert said in validity.assess(record, asked=asked).warnings
+
+
+def test_slow_answers_that_all_hosts_get_tell_them_not_apart() -> None:
+    def stalls(draw: random.Random, host: int, at: float) -> float:
+        return slow(draw, host, at) * (30 if 0.4 < at < 0.45 else 1)
+
+    made = [load(its_ns, seed=seed, hosts=2 + seed % 2) for seed in range(6) for its_ns in (slow, stalls)]
+    assert sum(hosts_compared.tail_warning(record, {}) is not None for record in made) <= 1
+
+
+def test_the_limit_of_a_difference_is_that_of_the_median() -> None:
+    def steady(more: float) -> str | None:
+        def took(draw: random.Random, host: int, _: float) -> float:
+            return 100 * MS * draw.uniform(0.99, 1.01) * (more if host and draw.random() < 0.05 else 1.0)
+
+        return hosts_compared.tail_warning(load(took), {})
+
+    assert steady(1.06) is None and steady(1.13) is not None
+
+
+def test_of_a_host_that_is_further_away_one_thing_is_said() -> None:
+    record = load(lambda draw, host, at: slow(draw, host, at) + (80.0 * MS if host == 1 else 0.0))
+    assert hosts_compared.differs_problem(record) is not None
+    assert hosts_compared.tail_warning(record, {}) is None
+
+
 @pytest.mark.parametrize(("late_ns", "is_late"), [(0, False), (900_000, False), (1_250_000, True)])
 def test_a_host_that_began_later_is_named(late_ns: int, is_late: bool) -> None:
     seen = [Event(at % 2, 0, at * MS, 5 * MS, 1_000) for at in range(1_000)]
@@ -175,3 +225,4 @@ def test_a_record_of_one_host_has_none_of_these() -> None:
         hosts_compared.own_problem,
     )
     assert [check(record) for check in checks] == [None] * 4
+    assert hosts_compared.tail_warning(record, {}) is None
