@@ -13,11 +13,10 @@ from crumple.machine import alone, capacity, ceiling, facts
 from crumple.run import run_file, runs
 from crumple.run.run_file import Host
 from crumple.subject import server_toml, servers, workload
-from crumple.verdict import machines
 from crumple.verdict.verdict_sentences import enumerate_parts
 
 
-class HostSeen(Frozen):
+class FoundHost(Frozen):
     """A host as it was found."""
 
     name: str
@@ -26,7 +25,7 @@ class HostSeen(Frozen):
     """Program → what tells its versions apart."""
 
 
-def look(name: str, labels: Collection[str], *, costs: bool) -> HostSeen:
+def look(name: str, labels: Collection[str], *, costs: bool) -> FoundHost:
     """Look at this machine. `labels`: the servers of the studies; `costs`: measure what its kernel costs.
 
     Raises CrumpleError.
@@ -41,7 +40,7 @@ def look(name: str, labels: Collection[str], *, costs: bool) -> HostSeen:
     there = {label: described.get(server_toml.server_of(label)) for label in labels}
     versions = {label: servers.versions(each) for label, each in there.items() if each}
     host = Host(id=facts.host_id(), machine=machine, versions=versions)
-    return HostSeen(name=name, host=host, programs=programs_here(root, labels))
+    return FoundHost(name=name, host=host, programs=programs_here(root, labels))
 
 
 def programs_here(root: Path, labels: Collection[str]) -> dict[str, str]:
@@ -64,26 +63,13 @@ def other_programs(name: str, there: Mapping[str, str], own: Mapping[str, str]) 
     return CrumpleError(message, "put the same checkout or wheel of crumple there")
 
 
-def alike(hosts: Sequence[HostSeen]) -> Iterator[str]:
+def alike(hosts: Sequence[FoundHost]) -> Iterator[str]:
     """Yield in a line each which hosts are like the first, and in what each other one differs."""
     first, *others = hosts
-    apart = {each.name: _apart(first.host, each.host) for each in others}
+    apart = {each.name: each.host.apart_from(first.host) for each in others}
     like = [first.name, *(name for name, differs in apart.items() if not differs)]
     if len(like) > 1:
         yield f"{enumerate_parts(like)} are alike, as far as facts and versions tell"
     for name, differs in apart.items():
         if differs:
             yield f"{name} differs from {first.name}: {', '.join(differs)}"
-
-
-def _apart(first: Host, other: Host) -> list[str]:
-    ours, theirs = (_runtimes(each) for each in (first, other))
-    named = sorted(ours.keys() | theirs.keys())
-    versions = [
-        f"{each} {theirs.get(each, 'missing')}" for each in named if ours.get(each) != theirs.get(each)
-    ]
-    return [*machines.apart(first.machine, other.machine), *versions]
-
-
-def _runtimes(host: Host) -> dict[str, str]:
-    return {name: version for each in host.versions.values() for name, version in each.items()}

@@ -18,7 +18,7 @@ from distributed import Client, Future, KilledWorker
 from crumple import project
 from crumple.cluster import block_task, cluster_file, cluster_hosts, dask_settings
 from crumple.cluster.blocks_there import Order
-from crumple.cluster.cluster_hosts import HostSeen
+from crumple.cluster.cluster_hosts import FoundHost
 from crumple.cluster.dask_settings import RESOURCE
 from crumple.errors import ClusterLost, CrumpleError
 from crumple.run import run_file, run_plan
@@ -75,7 +75,7 @@ class Cluster:
         """Whether no host is free."""
         return len(self._dealt) >= max(1, len(self.hosts))
 
-    def seen(self, labels: Collection[str], *, costs: bool) -> list[HostSeen]:
+    def seen(self, labels: Collection[str], *, costs: bool) -> list[FoundHost]:
         """Look at all hosts. `labels`: the servers of the studies; `costs`: measure what the kernel costs.
 
         Raises CrumpleError, also if no host is there, or one has other programs.
@@ -311,9 +311,9 @@ def reached(address: str, topic: str) -> Iterator[Cluster]:
         client.close(timeout=CONNECT_S)
 
 
-def _looked_at(name: str, future: Future) -> HostSeen:
+def _looked_at(name: str, future: Future) -> FoundHost:
     try:
-        found: HostSeen = future.result(timeout=LOOK_S)
+        found: FoundHost = future.result(timeout=LOOK_S)
     except ModuleNotFoundError:
         message = f"{name} has no crumple"
         raise CrumpleError(message, "put the same checkout or wheel of crumple there") from None

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.text import Text
 
 from crumple.cluster import cluster_hosts, cluster_session
-from crumple.cluster.cluster_hosts import HostSeen
+from crumple.cluster.cluster_hosts import FoundHost
 from crumple.cluster.cluster_session import Cluster, ClusterSession
 from crumple.cluster.cluster_view import ClusterView
 from crumple.commands import output
@@ -51,7 +51,7 @@ def _view(
     return view
 
 
-def _on(begun: Begun, seen: Sequence[HostSeen]) -> Begun:
+def _on(begun: Begun, seen: Sequence[FoundHost]) -> Begun:
     """Return the run with these hosts, and those that have measured some of it before."""
     measured = {each.host_id for each in begun.store.trials()}
     known = {each.id: each for each in begun.file.all_hosts if each.id in measured}

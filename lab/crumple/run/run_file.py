@@ -146,6 +146,17 @@ class Host(Frozen):
     versions: dict[str, dict[str, str]]
     """Server → runtime → version."""
 
+    def apart_from(self, first: "Host") -> tuple[str, ...]:
+        """Return the facts and versions in which it differs from the first host: "kernel 6.8", "go 1.22"."""
+        versions = {
+            f"{runtime} {ours.get(runtime, 'missing')}": None
+            for server, theirs in first.versions.items()
+            if (ours := self.versions.get(server)) is not None
+            for runtime in sorted(theirs.keys() | ours.keys())
+            if theirs.get(runtime) != ours.get(runtime)
+        }
+        return (*machines.apart(first.machine, self.machine), *versions)
+
 
 class RunFile(Frozen):
     """One execution of a study, on one machine or on several."""

@@ -3,16 +3,16 @@
 from typing import Any
 
 from crumple.cluster import cluster_hosts
-from crumple.cluster.cluster_hosts import HostSeen
+from crumple.cluster.cluster_hosts import FoundHost
 from crumple.run.run_file import Host
 
 OWN = {"crumple": "0.1.0 aaaa", "its engine": "bbbb", "server tiny": "cccc"}
 FACTS = {"cpu_model": "A CPU", "cores": 4, "kernel": "6.8.0", "memory_bytes": 8 << 30}
 
 
-def _host(name: str, go: str = "1.26", **facts: Any) -> HostSeen:
+def _host(name: str, go: str = "1.26", **facts: Any) -> FoundHost:
     host = Host(id=name, machine={**FACTS, **facts}, versions={"go-nethttp": {"go": go}})
-    return HostSeen(name=name, host=host, programs=OWN)
+    return FoundHost(name=name, host=host, programs=OWN)
 
 
 def test_a_host_with_the_same_programs_is_taken() -> None:
@@ -41,3 +41,5 @@ def test_it_is_said_which_hosts_are_alike_and_how_others_differ() -> None:
     ]
     assert [*cluster_hosts.alike([_host("a")])] == []
     assert [*cluster_hosts.alike([_host("a"), _host("b", cores=8)])] == ["b differs from a: cores 8"]
+    without = _host("b").model_copy(update={"host": Host(id="b", machine=FACTS, versions={"go-nethttp": {}})})
+    assert [*cluster_hosts.alike([_host("a"), without])] == ["b differs from a: go missing"]

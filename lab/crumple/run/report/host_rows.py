@@ -19,7 +19,6 @@ from crumple.stats import averages
 from crumple.stats.decision import Extent, differs
 from crumple.stats.estimate import Estimate
 from crumple.stats.interval import Interval
-from crumple.verdict import machines
 from crumple.verdict.verdict_sentences import enumerate_parts
 
 # By how much the speed of cores may differ in hosts that are alike. Virtual machines of one kind differ by a
@@ -71,7 +70,7 @@ def seen(view: RunView) -> tuple[HostSeen, ...]:
             name=f"host {number}",
             host=host,
             blocks=len({(t.trial.experiment, t.trial.block) for t in trials if t.host_id == host.id}),
-            apart=(*machines.apart(hosts[0].machine, host.machine), *_other_versions(hosts[0], host)),
+            apart=host.apart_from(hosts[0]),
             speed=_speed(costs.get(hosts[0].id, {}), costs.get(host.id, {})) if number > 1 else None,
         )
         for number, host in enumerate(hosts, 1)
@@ -116,13 +115,6 @@ def _speed(first: Mapping[str, Sequence[float]], other: Mapping[str, Sequence[fl
     number = sum(len(theirs) for _, theirs in cells)
     spread = math.sqrt(squares / freedom * number / sum(weights))
     return Estimate(centre, spread, number, freedom).interval()
-
-
-def _other_versions(first: Host, other: Host) -> Iterator[str]:
-    for server, runtimes in other.versions.items():
-        for runtime, version in runtimes.items():
-            if first.versions.get(server, {}).get(runtime, version) != version:
-                yield f"{runtime} {version} ({server})"
 
 
 def sentence(view: RunView) -> str:
