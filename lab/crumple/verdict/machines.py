@@ -1,13 +1,17 @@
 """Whether two results are of one machine, and their loads of one load host, by their facts. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 from crumple.drawing import numerals
 
+MEMORY = "memory_bytes"
 # Facts of the CPU, and all facts, that change times. If one of them differs, the machine is another.
 OF_THE_CPU = ("cpu_model", "architecture", "governor", "turbo")
-LASTING = (*OF_THE_CPU, "cores", "usable_cores", "cpu_quota_cores", "kernel", "memory_bytes")
+LASTING = (*OF_THE_CPU, "cores", "usable_cores", "cpu_quota_cores", "kernel", MEMORY)
+# By how much the memory of machines of one kind may differ: their kernels keep some MiB more or less of it.
+SAME_MEMORY = 0.05
 # The fact that names the kinds of hosts, if a run was measured on several that differ in what changes times.
 HOSTS = "hosts"
 # The fact of a machine that names the one that its load came from; without it the load came from itself.
@@ -25,9 +29,9 @@ ANOTHER_WAY = 4.0
 def machine_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, str]:
     """Return the facts in which two machines differ, or where their loads came from: name → a clause."""
     found = {
-        fact: f"{fact.replace('_', ' ')} was {before[fact]}, is {after[fact]}"
+        fact: f"{_name(fact)} was {_value(fact, before)}, is {_value(fact, after)}"
         for fact in (*LASTING, *FROM_THERE[1:])
-        if fact in before and fact in after and before[fact] != after[fact]
+        if fact in before and fact in after and _differ(fact, before, after)
     }
     if before.get(HOSTS) != after.get(HOSTS):
         was, now = ("; ".join(machine.get(HOSTS, ())) or "of one kind" for machine in (before, after))
@@ -38,8 +42,24 @@ def machine_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> 
 
 def apart(first: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     """Return the facts that change times in which a host differs from the first one: "kernel 6.8.0"."""
-    differing = (fact for fact in LASTING if first.get(fact) != other.get(fact))
-    return [f"{fact.replace('_', ' ')} {other.get(fact)}" for fact in differing]
+    return [f"{_name(fact)} {_value(fact, other)}" for fact in LASTING if _differ(fact, first, other)]
+
+
+def _differ(fact: str, first: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether a fact of two machines differs by so much that they are of other kinds."""
+    one, two = first.get(fact), other.get(fact)
+    if fact == MEMORY and one and two:
+        return bool(abs(one - two) > SAME_MEMORY * max(one, two))
+    return bool(one != two)
+
+
+def _name(fact: str) -> str:
+    return "memory" if fact == MEMORY else fact.replace("_", " ")
+
+
+def _value(fact: str, machine: Mapping[str, Any]) -> str:
+    value = machine.get(fact)
+    return numerals.size(value) if fact == MEMORY and value else str(value)
 
 
 def together(hosts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -47,10 +67,10 @@ def together(hosts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
     In whichever order the hosts come, the facts that change times are the same.
     """
-    differing = [fact for fact in LASTING if len({repr(each.get(fact)) for each in hosts}) > 1]
+    differing = [fact for fact in LASTING if any(_differ(fact, *pair) for pair in combinations(hosts, 2))]
     kinds: dict[str, list[Mapping[str, Any]]] = {}
     for each in hosts:
-        kind = ", ".join(f"{fact.replace('_', ' ')} {each.get(fact)}" for fact in differing)
+        kind = ", ".join(f"{_name(fact)} {_value(fact, each)}" for fact in differing)
         kinds.setdefault(kind, []).append(each)
     (one, *_) = kinds[min(kinds, key=lambda kind: (-len(kinds[kind]), kind))]
     return {**one, HOSTS: sorted(kinds)} if differing else {**one}

@@ -36,6 +36,15 @@ def test_a_load_host_that_is_several_times_as_far_away_is_cautioned_about() -> N
     assert [*machines.other_way(MACHINE, far())] == []
 
 
+def test_machines_of_one_kind_have_somewhat_more_or_less_memory() -> None:
+    first = {**MACHINE, "memory_bytes": 8 << 30}
+    for off, said in ((0.04, []), (0.0625, ["memory 7.50 GiB"])):
+        other = {**MACHINE, "memory_bytes": round((8 << 30) * (1 - off))}
+        assert [each.replace("\u202f", " ") for each in machines.apart(first, other)] == said
+        assert bool(machines.machine_differences(first, other)) == bool(said)
+        assert ("hosts" in machines.together([first, other])) == bool(said)
+
+
 def test_hosts_of_one_kind_are_as_one_machine_and_others_are_named() -> None:
     alike = machines.together([MACHINE, {**MACHINE, "distribution": "another"}])
     assert alike == MACHINE and machines.machine_differences(MACHINE, alike) == {}
