@@ -81,11 +81,8 @@ def _loads(file: RunFile) -> next_points.LoadS:
 
 
 def _planned(file: RunFile, point: MapPoint, servers: Collection[str], why: str) -> FurtherBlock:
-    study = file.study
-    if point.name not in study.experiments:
-        study = map_points.with_point(study, point, file.scale)
-    numbers = [each.number for each in file.blocks if each.experiment == point.name]
-    number = max(numbers, default=0) + 1
+    number = 1 + sum(each.experiment == point.name for each in file.plan.blocks)
+    study = map_points.with_point(file.study, point, file.scale, number)
     block = run_plan.block_of(study, file.scale, point.name, number, file.seed)
     return FurtherBlock(study, block.of(servers), why)
 

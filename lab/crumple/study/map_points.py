@@ -50,10 +50,10 @@ def with_first_points(study: Study, scale: ScaleName) -> Study:
     return begun
 
 
-def with_point(study: Study, point: MapPoint, scale: ScaleName) -> Study:
-    """Return the study of a run with the experiment of one more point."""
+def with_point(study: Study, point: MapPoint, scale: ScaleName, blocks: int = 1) -> Study:
+    """Return the study of a run with the experiment of one more point, or with more blocks of it."""
     assert study.map is not None and study.map.measured_as is not None
-    added = _experiment(study.map.measured_as, point, scale)
+    added = _experiment(study.map.measured_as, point, scale, blocks)
     return study.model_copy(update={"experiments": {**study.experiments, point.name: added}})
 
 
@@ -80,14 +80,14 @@ def _lasting(until: Until, waits: int, point: MapPoint) -> float:
     return max(until.at_most_s, waits * point.wait_ms / 1e3)
 
 
-def _experiment(template: Experiment, point: MapPoint, scale: ScaleName) -> Experiment:
+def _experiment(template: Experiment, point: MapPoint, scale: ScaleName, blocks: int) -> Experiment:
     meant = template.scales[scale]
 
     def warmed(given: WarmUp) -> WarmUp:
         return given.model_copy(update={"duration_s": _lasting(given, WAITS_WARM_UP, point)})
 
     update = {
-        "blocks": 1,
+        "blocks": blocks,
         "stop": Until(duration_s=_lasting(meant.stop, WAITS_MEASURED, point)),
         "warm_up": warmed(meant.warm_up) if meant.warm_up else None,
         "warm_up_of": {server: warmed(each) for server, each in meant.warm_up_of.items()},

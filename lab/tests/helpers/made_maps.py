@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
+import documents
 from crumple.model_map.map_data import MapData, MapServer, MapTrial
 from crumple.model_map.model_map import ModelMap, place
 from crumple.model_map.next_points import LoadS, choose
 from crumple.study.map_points import MapPoint
+from crumple.study.study import Study
 
 WAIT_MS = (0, 5, 20, 80, 200, 500)
 COMPUTE_US = (0, 300, 1_000, 3_000, 10_000, 50_000)
@@ -100,6 +102,27 @@ def trial(nature: Nature, point: MapPoint, rng: random.Random, noise: float = 0.
         unanswered_share=1 - served / point.users,
         took_s=AROUND_S + nature.start_s,
     )
+
+
+def study() -> Study:
+    """Return a study with a map of eight cells."""
+    plain = documents.study().experiments["shared"]
+    quick = plain.scales["quick"].model_validate({"blocks": 1, "twin": False, "stop": {"duration_s": 0.2}})
+    template = plain.model_copy(update={"workload": "mix", "scales": {"quick": quick}})
+    given = {
+        "name": "map",
+        "title": "A map",
+        "question": "Which?",
+        "experiments": {"point": template},
+        "map": {
+            "experiment": "point",
+            "wait_ms": (0, 80),
+            "compute_us": (0, 10_000),
+            "users": (8, 500),
+            "first": ((0, 0, 60), (0, 10_000, 60)),
+        },
+    }
+    return Study.model_validate(given)
 
 
 def point(wait_ms: int, compute_us: int, users: int) -> MapPoint:

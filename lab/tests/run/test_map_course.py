@@ -11,12 +11,11 @@ from crumple.errors import Interrupted, NotStored
 from crumple.model_map import map_data
 from crumple.record.figures import Figures
 from crumple.record.validity import Validity
-from crumple.run import blocks, map_of_run, run_file, runs, trial
+from crumple.run import blocks, map_course, map_of_run, run_file, runs, trial
 from crumple.run.runs import Begun
 from crumple.run.session import Session
 from crumple.run.store import StoredTrial
 from crumple.study.map_points import point_of
-from crumple.study.study import Study
 from made_runs import Notes, begin
 from stand_ins import Stage
 
@@ -42,27 +41,6 @@ body = "Hello, World!"
 """
 
 
-def study() -> Study:
-    """A map of eight cells."""
-    plain = documents.study().experiments["shared"]
-    quick = plain.scales["quick"].model_validate({"blocks": 1, "twin": False, "stop": {"duration_s": 0.2}})
-    template = plain.model_copy(update={"workload": "mix", "scales": {"quick": quick}})
-    given = {
-        "name": "map",
-        "title": "A map",
-        "question": "Which?",
-        "experiments": {"point": template},
-        "map": {
-            "experiment": "point",
-            "wait_ms": (0, 80),
-            "compute_us": (0, 10_000),
-            "users": (8, 500),
-            "first": ((0, 0, 60), (0, 10_000, 60)),
-        },
-    }
-    return Study.model_validate(given)
-
-
 def execute(begun: Begun, root: Path, watcher: Notes) -> None:
     """Execute what is left of it, for as long as a few further blocks would take."""
     Session([begun], root, BUDGET_S).conduct(watcher)
@@ -71,7 +49,7 @@ def execute(begun: Begun, root: Path, watcher: Notes) -> None:
 @pytest.fixture
 def begun(acts: Stage, root: Path, monkeypatch: pytest.MonkeyPatch) -> Begun:
     (root / "contract" / "workloads" / "mix.toml").write_text(MIX)
-    made = begin(root, asked=study())
+    made = begin(root, asked=made_maps.study())
     rng = random.Random(1)
 
     def figures(stored: StoredTrial) -> Figures | None:
@@ -185,3 +163,14 @@ def test_a_run_without_a_map_has_none(acts: Stage, root: Path) -> None:
     assert map_of_run.latest(root / "runs") is None
     with pytest.raises(NotStored, match="has no map"):
         map_of_run.of_store(plain.store)
+
+
+def test_a_point_that_is_chosen_again_is_measured_again(begun: Begun, root: Path) -> None:
+    execute(begun, root, Notes())
+    file, stored = run_file.read(begun.store), begun.store.trials()
+    point = point_of(file.study.experiments["wait0-compute0-users60"])
+    again = map_course._planned(file, point, documents.KNOWN_SERVERS[:1], "as it is open")
+    assert [each.id for each in again.block.trials] == [
+        f"wait0-compute0-users60/b02/{documents.KNOWN_SERVERS[0]}"
+    ]
+    assert stored and again.block.labels.isdisjoint(each.trial.id for each in stored)
