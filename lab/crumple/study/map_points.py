@@ -11,6 +11,8 @@ from crumple.study.study_load import ClosedShape, Until, WarmUp
 # A warm-up lasts for two of a request's waits, so that those of slow starters end in it, and what is measured
 # for four: users who wait together are answered together, and each end of the window may cut through them.
 WAITS_WARM_UP, WAITS_MEASURED = 2, 4
+# Where requests wait for a core, one round of all users on one core is for the warm-up, and two are measured.
+ROUNDS_WARM_UP, ROUNDS_MEASURED = 1, 2
 
 
 class MapPoint(Frozen):
@@ -26,6 +28,11 @@ class MapPoint(Frozen):
     def name(self) -> str:
         """The name of its experiment."""
         return f"wait{self.wait_ms}-compute{self.compute_us}-users{self.users}"
+
+    @property
+    def round_s(self) -> float:
+        """How long a round of all users takes at most, on one core: that of a request is not counted."""
+        return self.wait_ms / 1e3 + self.users * self.compute_us / 1e6
 
     @property
     def said(self) -> str:
@@ -71,24 +78,28 @@ def load_s(experiment: Experiment, point: MapPoint, scale: ScaleName, server: st
     """Return how long a server is loaded at a point, in seconds."""
     meant = experiment.scales[scale]
     warm_up = meant.warm_up_for(server)
-    warmed_s = _lasting(warm_up, WAITS_WARM_UP, point) if warm_up else 0.0
-    return warmed_s + _lasting(meant.stop, WAITS_MEASURED, point)
+    return (_warm_up_s(warm_up, point) if warm_up else 0.0) + _measured_s(meant.stop, point)
 
 
-def _lasting(until: Until, waits: int, point: MapPoint) -> float:
-    """Return how long a phase lasts: as the scale says, but for no fewer than so many waits."""
-    return max(until.at_most_s, waits * point.wait_ms / 1e3)
+def _warm_up_s(given: WarmUp, point: MapPoint) -> float:
+    """Return how long a warm-up lasts: as the scale says, or longer."""
+    return max(given.at_most_s, WAITS_WARM_UP * point.wait_ms / 1e3, ROUNDS_WARM_UP * point.round_s)
+
+
+def _measured_s(given: Until, point: MapPoint) -> float:
+    """Return how long is measured: as the scale says, or longer."""
+    return max(given.at_most_s, WAITS_MEASURED * point.wait_ms / 1e3, ROUNDS_MEASURED * point.round_s)
 
 
 def _experiment(template: Experiment, point: MapPoint, scale: ScaleName, blocks: int) -> Experiment:
     meant = template.scales[scale]
 
     def warmed(given: WarmUp) -> WarmUp:
-        return given.model_copy(update={"duration_s": _lasting(given, WAITS_WARM_UP, point)})
+        return given.model_copy(update={"duration_s": _warm_up_s(given, point)})
 
     update = {
         "blocks": blocks,
-        "stop": Until(duration_s=_lasting(meant.stop, WAITS_MEASURED, point)),
+        "stop": Until(duration_s=_measured_s(meant.stop, point)),
         "warm_up": warmed(meant.warm_up) if meant.warm_up else None,
         "warm_up_of": {server: warmed(each) for server, each in meant.warm_up_of.items()},
     }

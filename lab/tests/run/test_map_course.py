@@ -23,7 +23,7 @@ pytestmark = pytest.mark.long
 
 NATURES = dict(zip(documents.KNOWN_SERVERS, (made_maps.NATURES[each] for each in (7, 4, 1)), strict=True))
 # Seconds. A block is chosen if it would fit into what is left of them; with stand-ins it takes none.
-BUDGET_S = 5.5
+BUDGET_S = 12.0
 MIX = """\
 title = "Mix"
 about = "Waits and computes."

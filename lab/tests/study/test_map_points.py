@@ -61,14 +61,21 @@ def test_a_point_added_in_a_run_survives_run_json() -> None:
 
 def test_long_waits_lengthen_what_is_measured() -> None:
     scale = map_points.with_point(begun(), POINT, "quick").experiments[POINT.name].scales["quick"]
-    # Two waits of warm-up and four of measuring, of half a second each; a longer warm-up stays.
-    assert (scale.warm_up and scale.warm_up.duration_s, scale.stop.duration_s) == (1.0, 2.0)
+    # A round takes 1.1 s: one is the warm-up, and two are measured; a longer warm-up stays.
+    assert (scale.warm_up and scale.warm_up.duration_s, scale.stop.duration_s) == (1.1, 2.2)
     assert scale.warm_up_of["node-http"].duration_s == 1.5
     short = begun().experiments["wait0-compute0-users8"].scales["quick"]
     assert (short.warm_up and short.warm_up.duration_s, short.stop.duration_s) == (0.5, 1.2)
 
 
-@pytest.mark.parametrize(("server", "seconds"), [("go-nethttp", 3.0), ("node-http", 3.5)])
+def test_users_who_wait_for_a_core_lengthen_what_is_measured() -> None:
+    crowded = MapPoint(wait_ms=100, compute_us=10_000, users=200)
+    scale = map_points.with_point(begun(), crowded, "quick").experiments[crowded.name].scales["quick"]
+    # On one core a round takes 2.1 s: one for the warm-up, and two.
+    assert (scale.warm_up and scale.warm_up.duration_s, scale.stop.duration_s) == (2.1, 4.2)
+
+
+@pytest.mark.parametrize(("server", "seconds"), [("go-nethttp", 3.3), ("node-http", 3.7)])
 def test_how_long_a_server_is_loaded_is_known_before(server: str, seconds: float) -> None:
     template = study.parse(written(), FILE, KNOWN).experiments["shared"]
     assert map_points.load_s(template, POINT, "quick", server) == pytest.approx(seconds)
