@@ -3,6 +3,7 @@
 A run gives it; small enough to be kept in a file, from which the same map is made again.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -18,9 +19,11 @@ from crumple.record.metrics import METRICS
 from crumple.study.map_points import MapPoint, point_of
 from crumple.study.study import Study
 
-# A window of three mean response times or more shows by them how many are answered: users who wait together
-# are answered together, so the number of answers depends on where the window's ends cut through them.
+# Users who wait together are answered together, so the number of answers depends on where the ends of the
+# window cut through them. A window of three mean response times or more shows by those how many are answered.
 RESPONSES_IN_WINDOW = 3.0
+# The standard deviation of where the ends cut, as a part of the users: each at any place between two answers.
+CUT = math.sqrt(1 / 12)
 # The facts of a machine that say where a map was measured.
 FACTS = ("cpu_model", "cores", "kernel")
 # If more than this share of the users got no answer, the times are those of the others.
@@ -46,16 +49,18 @@ class MapTrial(Frozen):
     point: MapPoint
     per_s: float
     """Right answers per second."""
+    off: float
+    """By how much the ends of the window may change that, as a standard deviation of its logarithm."""
     p99_ms: float | None
-    """Null: there are too few answers."""
+    """Null: there are too few answers, or some users got none."""
     cpu_us: float | None
     """The server's CPU time of a request."""
     engine_cpu_us: float | None
     """The engine's, where it runs on the server's cores."""
     slowdown: float
     """The factor by which other programs slowed it, at most."""
-    unanswered_share: float
-    """Share of the users that got no answer."""
+    leaves_users: bool
+    """Whether more than 1 % of the users got no answer, in a second or more."""
     took_s: float
     """How long it took beside the load: the server's start, checks, its end."""
 
@@ -86,15 +91,18 @@ def trial(seen: Figures, study: Study, cores: int, took_s: float) -> MapTrial:
     if seen.engine_took is not None and seen.throughput_per_s:
         engine_us = seen.engine_took * cores / seen.throughput_per_s * 1e6
     p99_ns = seen.response_ns.get(0.99)
+    per_s, off = served_per_s(seen, point.users)
+    answers = seen.unanswered_share <= UNANSWERED_MAX
     return MapTrial(
         server=seen.server,
         point=point,
-        per_s=_short(served_per_s(seen, point.users)),
-        p99_ms=_short(p99_ns / 1e6) if p99_ns and seen.unanswered_share <= UNANSWERED_MAX else None,
+        per_s=_short(per_s),
+        off=_short(off),
+        p99_ms=_short(p99_ns / 1e6) if p99_ns and answers else None,
         cpu_us=_short(seen.cpu_per_request_us) if seen.cpu_per_request_us else None,
         engine_cpu_us=_short(engine_us) if engine_us else None,
         slowdown=_short(seen.slowdown),
-        unanswered_share=_short(seen.unanswered_share),
+        leaves_users=not answers,
         took_s=_short(took_s),
     )
 
@@ -104,14 +112,21 @@ def _short(value: float) -> float:
     return float(f"{value:.5g}")
 
 
-def served_per_s(seen: Figures, users: int) -> float:
-    """Return the right answers per second: by Little's law where it is more exact than their number."""
-    mean_ns, window_ns = seen.response_mean_ns, seen.measured_ns
-    if not (mean_ns and window_ns) or seen.unanswered_share > UNANSWERED_MAX:
-        return seen.throughput_per_s
-    if window_ns < RESPONSES_IN_WINDOW * mean_ns:
-        return seen.throughput_per_s
-    return users / mean_ns * 1e9 * (1 - seen.failed_share)
+def served_per_s(seen: Figures, users: int) -> tuple[float, float]:
+    """Return the right answers per second, and by how much that may be off, as a part of it.
+
+    By Little's law where that is more exact than their number: where all users got answers. The time that
+    the engine left them unattended is no part of a response time, but of their round.
+    """
+    if not seen.measured_ns:
+        return seen.throughput_per_s, 0.0
+    rounds = seen.throughput_per_s * seen.measured_ns / 1e9 / (users * (1 - seen.unanswered_share))
+    mean_ns = seen.response_mean_ns
+    all_answered = seen.unanswered_share <= UNANSWERED_MAX and seen.failed_share == 0
+    if not (mean_ns and all_answered) or seen.measured_ns < RESPONSES_IN_WINDOW * mean_ns:
+        return seen.throughput_per_s, CUT / rounds
+    # Of each user the mean lacks the last response, which the end of the window cuts off.
+    return users * (1 - seen.unattended_share) / mean_ns * 1e9, CUT / rounds**2
 
 
 def server(label: str, title: str, io_model: str, settings: Mapping[str, Any], *, keeps: bool) -> MapServer:
@@ -126,14 +141,17 @@ def server(label: str, title: str, io_model: str, settings: Mapping[str, Any], *
     )
 
 
-def counting(trials: Sequence[Figures]) -> list[Figures]:
-    """Return the trials that a map is made of: those that count, with a right answer, and not disturbed."""
-    throughput = METRICS["throughput"]
-    return [
-        each
-        for each in trials
-        if each.valid and each.throughput_per_s > 0 and not throughput.is_disturbed(each)
-    ]
+def counting(trials: Sequence[Figures], study: Study) -> list[Figures]:
+    """Return the trials that a map is made of: those that count, and are neither disturbed nor too short.
+
+    It is too short if the users who got answers did not get one each, on average.
+    """
+    return [each for each in trials if each.valid and each.throughput_per_s > 0 and _shows(each, study)]
+
+
+def _shows(seen: Figures, study: Study) -> bool:
+    users = point_of(study.experiments[seen.experiment]).users
+    return not METRICS["throughput"].is_disturbed(seen) and served_per_s(seen, users)[1] <= CUT
 
 
 def read(file: Path) -> MapData:

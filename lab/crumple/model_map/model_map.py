@@ -191,7 +191,7 @@ def _answers(found: Costs, trials: Sequence[MapTrial]) -> Readings:
         math.log(each.per_s / law.per_s) + math.log(each.slowdown) / 2
         for each, law in zip(trials, said, strict=True)
     ]
-    errors = [math.log(each.slowdown) / 2 for each in trials]
+    errors = [math.hypot(each.off, math.log(each.slowdown) / 2) for each in trials]
     return Readings(places_of([each.point for each in trials], said), np.array(values), np.array(errors))
 
 

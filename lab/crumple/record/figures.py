@@ -94,6 +94,8 @@ class Figures:
     """The number of requests that ended."""
     unanswered_share: float = 0.0
     """Share of the users (0..1) that got no answer in the measured window."""
+    unattended_share: float = 0.0
+    """Share of their time (0..1) that users of a closed shape waited for the engine."""
     unfinished: int = 0
     """The number of requests without an end."""
     late: tuple[float, ...] = ()
@@ -194,6 +196,7 @@ def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
         waiting=_waiting(record),
         ended=record.outcomes.ok + record.outcomes.failed,
         unanswered_share=record.users_unanswered / record.users if record.users else 0.0,
+        unattended_share=engine_limits.unattended_share(record),
         unfinished=record.outcomes.unfinished,
         late=late,
         unreached=tuple(q for q, each in response.items() if each.is_least),

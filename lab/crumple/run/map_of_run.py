@@ -26,7 +26,7 @@ def data_of(file: RunFile, seen: Iterable[Figures | None], stored: Sequence[Stor
     keeps = drawn.measured_as.connection == "keep-alive"
     online = int(file.machine.get("cores") or 1)
     known = [each for each in seen if each is not None]
-    kept = map_data.counting(known)
+    kept = map_data.counting(known, file.study)
     return MapData(
         run=file.id,
         began=file.began,

@@ -95,11 +95,12 @@ def trial(nature: Nature, point: MapPoint, rng: random.Random, noise: float = 0.
         server=nature.server.label,
         point=point,
         per_s=per_s,
+        off=0.0,
         p99_ms=1.2e3 * served / per_s if answered and served == point.users else None,
         cpu_us=(point.compute_us / 1e6 + nature.own_s) * math.exp(rng.gauss(0, noise)) * 1e6,
         engine_cpu_us=LOAD_S * 1e6,
         slowdown=1.0,
-        unanswered_share=1 - served / point.users,
+        leaves_users=served < point.users,
         took_s=AROUND_S + nature.start_s,
     )
 
