@@ -22,7 +22,8 @@ class StandingData(Lenient):
     """To those of the best one."""
     rank: Rank
     """Best, alike (at least nine tenths of the best), behind, or open: not known."""
-    limit: Limit
+    limit: Limit | None
+    """Null: not known, as it answers well below what each limit allows."""
     p99_ms: IntervalData | None
     """Null: users get no answer."""
     keeps_p99: Answer

@@ -167,7 +167,7 @@ def _table(spot: Spot) -> Table:
             column("answers /s", [numerals.with_interval(each.per_s) for each in spot.servers]),
             column("of the most", [_ratio(each) for each in spot.servers]),
             column("p99", [_p99(each) for each in spot.servers]),
-            Column("limited by", [LIMIT_NAMES[each.limit] for each in spot.servers], whole=True),
+            Column("limited by", [_limit(each) for each in spot.servers], whole=True),
             Column("", ["measured" if each.measured else "predicted" for each in spot.servers], whole=True),
         ],
         left_out_first=("limited by", ""),
@@ -178,6 +178,10 @@ def _ratio(each: Standing) -> str:
     word = {"best": "most", "alike": "alike", "open": "undecided", "behind": ""}[each.rank]
     share = f"{each.ratio.estimate * 100:.0f}{numerals.NARROW}%"
     return word if each.rank == "best" else f"{share} {word}".rstrip()
+
+
+def _limit(each: Standing) -> str:
+    return numerals.ABSENT if each.limit is None else LIMIT_NAMES[each.limit]
 
 
 def _p99(each: Standing) -> str:

@@ -69,7 +69,7 @@ def for_request(spot: Spot) -> str:
 
 
 def _less(each: Standing) -> str:
-    why, ratio = LIMITS[each.limit], each.ratio
+    why, ratio = LIMITS[each.limit] if each.limit else "", each.ratio
     is_narrow = max(ratio.high - ratio.estimate, ratio.estimate - ratio.low) <= KNOWN_WITHIN
     less = f"−{NARROW}{(1 - ratio.estimate) * 100:.0f}{NARROW}%" if is_narrow else _bounds(each)
     return f"{less}{f', {why}' if why else ''}"

@@ -52,8 +52,8 @@ class Standing:
     ratio: Interval
     """To those of the best one."""
     rank: Rank
-    limit: map_laws.Limit
-    """What limits it."""
+    limit: map_laws.Limit | None
+    """What limits it; None: not known, as it answers well below what each limit allows."""
     p99_ms: Interval | None
     """None: users get no answer, or nothing is known of it."""
     is_kept: Answer
@@ -245,7 +245,7 @@ def _standing(point: MapPoint, each: _Known, best: _Known) -> Standing:
         per_s=_interval(each.per_s, each.per_s_error),
         ratio=ratio,
         rank=rank,
-        limit=each.said.limit,
+        limit=each.said.bounds.limit(math.exp(each.per_s)),
         p99_ms=p99_ms,
         is_kept=_is_kept(p99_ms),
         measured=len(own),

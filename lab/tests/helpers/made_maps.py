@@ -1,7 +1,7 @@
 """Made-up servers of eight I/O models, and what trials of them would show on two cores.
 
-The truth is that of operational laws, rounded where two limits meet, and with CPU times that change by some
-per cent from point to point, as those of real servers do.
+The truth is that of operational laws, with CPU times that change by some per cent from point to point, and so
+does where a server lies between the bounds, as those of real servers do.
 """
 
 import math
@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 
 import documents
+from crumple.model_map import map_laws
 from crumple.model_map.map_data import MapData, MapServer, MapTrial
+from crumple.model_map.map_laws import Costs
 from crumple.model_map.model_map import ModelMap, place
 from crumple.model_map.next_points import LoadS, choose
 from crumple.study.map_points import MapPoint
@@ -38,6 +40,8 @@ class Nature:
     places: int | None = None
     keeps_places: bool = False
     start_s: float = 0.1
+    in_step: float = 0.3
+    """Where it lies between the bounds of the laws: 0, at the upper one; 1, at the lower."""
 
     @property
     def server(self) -> MapServer:
@@ -56,27 +60,32 @@ NATURES = (
     Nature("process-pool", 210e-6, 1.9, 150, start_s=0.5),
     Nature("thread-per-connection", 900e-6, 1.02, start_s=0.6),
     Nature("thread-pool", 90e-6, 1.9, 200, start_s=1.9),
-    Nature("event-loop", 55e-6, 1.02),
-    Nature("event-loop-per-core", 62e-6, 1.92),
+    Nature("event-loop", 55e-6, 1.02, in_step=0.9),
+    Nature("event-loop-per-core", 62e-6, 1.92, in_step=0.6),
     Nature("hybrid", 110e-6, 1.9, start_s=1.9),
     Nature("green-threads", 40e-6, 1.95),
 )
-# How sharply one limit takes over from another: the greater, the sharper.
-SHARPNESS = 6.0
 
 
 def truth(nature: Nature, point: MapPoint) -> float:
     """Return how many requests a second a server really answers at a point."""
     phase, across = len(nature.io_model), place(point)
     own_s = nature.own_s * math.exp(0.15 * math.sin(phase + 3 * across[0] + 2 * across[1] + 4 * across[2]))
-    computes_s = (point.compute_us / 1e6 + own_s) * math.exp(0.04 * math.sin(2 * phase + 5 * across[2]))
-    alone_s = point.wait_ms / 1e3 + computes_s
-    limits = [
-        point.users / alone_s,
-        (nature.places or math.inf) / alone_s,
-        min(nature.computes_on / computes_s, CORES / (computes_s + LOAD_S)),
-    ]
-    return float(sum(limit**-SHARPNESS for limit in limits) ** (-1 / SHARPNESS))
+    off = math.exp(0.04 * math.sin(2 * phase + 5 * across[2]))
+    in_step = nature.in_step + 0.2 * math.sin(phase + 4 * across[0] + 3 * across[1])
+    found = map_laws.bounds(
+        Costs(
+            own_s,
+            own_s,
+            LOAD_S,
+            nature.computes_on,
+            CORES,
+            nature.places or math.inf,
+            nature.keeps_places,
+        ),
+        point,
+    )
+    return found.most * off * math.exp(-min(1.0, max(0.0, in_step)) * found.apart)
 
 
 def best(point: MapPoint) -> float:
