@@ -6,7 +6,7 @@ far that is known. `map_data` has what was measured, `next_points` chooses what 
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -18,7 +18,7 @@ from crumple.model_map.map_laws import Costs, Lawful
 from crumple.stats import kriging
 from crumple.stats.decision import Answer
 from crumple.stats.interval import CONFIDENCE, Interval
-from crumple.stats.kriging import Places, Readings, Surface, Z
+from crumple.stats.kriging import Manner, Places, Readings, Surface, Z
 from crumple.study.map_points import MapPoint
 
 # Two servers are alike if one answers at least nine tenths of what the other does: less than other things of
@@ -29,6 +29,9 @@ ALIKE_WITHIN = 0.1
 THROUGHPUT_OFF, RESPONSE_OFF = 0.1, 0.3
 # The laws give a mean; how far p99 lies from it is nowhere exact.
 QUANTILE_DOUBT = 1.0
+# A reading that lies by more than three errors from what the laws say, as one in 400 does by chance, shows
+# that they lack something of its server: for that they are more doubtful, by as many errors.
+STRANGE = 3.0
 # A p99 of a second: a wait that a person notices as one.
 P99_MAX_MS = 1_000.0
 # Below 2 ms a wait, and below 0.1 ms of CPU time, differences are of little use: above, axes are logarithmic.
@@ -109,9 +112,9 @@ class Belief:
         return [map_laws.at(self.costs, each) for each in points]
 
 
-def places_of(points: Sequence[MapPoint], said: Sequence[Lawful], doubt_min: float = 0.0) -> Places:
-    """Return points as places in the cube. `doubt_min`: what is said there is at least as doubtful."""
-    return Places.of([place(each) for each in points], [max(doubt_min, each.doubt) for each in said])
+def places_of(points: Sequence[MapPoint], said: Sequence[Lawful]) -> Places:
+    """Return points as places in the cube."""
+    return Places.of([place(each) for each in points], [each.doubt for each in said])
 
 
 class ModelMap:
@@ -131,10 +134,21 @@ class ModelMap:
         answers = [_answers(found, own) for _, found, own in known]
         responses = [_responses(found, own) for _, found, own in known]
         of_answers = kriging.likeliest(answers, THROUGHPUT_OFF)
+        factors = [_strangeness(each, of_answers) for each in answers]
+        usual = [each for each, factor in zip(answers, factors, strict=True) if factor == 1]
+        of_answers = kriging.likeliest(usual, THROUGHPUT_OFF)
         of_responses = kriging.likeliest(responses, RESPONSE_OFF)
         return tuple(
-            Belief(server, found, Surface(many, of_answers), Surface(long, of_responses), own)
-            for (server, found, own), many, long in zip(known, answers, responses, strict=True)
+            Belief(
+                server,
+                found,
+                Surface(many, replace(of_answers, amplitude=of_answers.amplitude * factor)),
+                Surface(long, of_responses, QUANTILE_DOUBT),
+                own,
+            )
+            for (server, found, own), many, factor, long in zip(
+                known, answers, factors, responses, strict=True
+            )
         )
 
     @cached_property
@@ -167,8 +181,15 @@ class ModelMap:
 
     @cached_property
     def left_out(self) -> tuple[kriging.LeftOut, ...]:
-        """What is said of each measured throughput by all other trials of its server."""
-        return tuple(each for belief in self.beliefs for each in belief.throughput.left_out)
+        """What is said of each measured throughput by all other trials of its server.
+
+        The costs by which the laws speak are those of all its trials, this one among them.
+        """
+        return tuple(
+            replace(each, error=each.error * belief.throughput.widening)
+            for belief in self.beliefs
+            for each in belief.throughput.left_out
+        )
 
 
 @dataclass(frozen=True)
@@ -200,17 +221,24 @@ def _responses(found: Costs, trials: Sequence[MapTrial]) -> Readings:
     pairs = [(each, map_laws.at(found, each.point)) for each in trials if each.p99_ms is not None]
     kept = [(each, law) for each, law in pairs if math.isfinite(law.response_s)]
     values = [math.log((each.p99_ms or 1.0) / (1e3 * law.response_s)) for each, law in kept]
-    places = places_of([each.point for each, _ in kept], [law for _, law in kept], QUANTILE_DOUBT)
+    places = places_of([each.point for each, _ in kept], [law for _, law in kept]).doubted(QUANTILE_DOUBT)
     errors = [math.log(each.slowdown) / 2 for each, _ in kept]
     return Readings(places, np.array(values) - errors, np.array(errors))
+
+
+def _strangeness(read: Readings, manner: Manner) -> float:
+    """Return by how many times the laws are more doubtful for a server; 1: no reading is strange."""
+    errors = np.hypot(np.hypot(manner.amplitude * read.places.doubts, manner.noise), read.errors)
+    most = float(max(np.abs(read.values) / errors, default=0.0))
+    return most if most > STRANGE else 1.0
 
 
 def _column(belief: Belief, points: Sequence[MapPoint]) -> list[_Known]:
     said = belief.lawful(points)
     places = places_of(points, said)
     off, error = belief.throughput.mean(places), belief.throughput.error(places)
-    late_places = places_of(points, said, QUANTILE_DOUBT)
-    late, late_error = belief.response.mean(late_places), belief.response.error(late_places)
+    late = belief.response.mean(places)
+    late_error = belief.response.error(places)
     return [
         _Known(
             belief,

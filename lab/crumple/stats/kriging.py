@@ -7,7 +7,7 @@ side 1. Its mean is 0: what is measured is how far something lies from what a la
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 LENGTHS = (0.25, 0.4, 0.65)
 # How far a law is off, as factors of what is usual, and how far two readings at one place differ: of these
 # the likeliest.
-AMPLITUDES, NOISES = (0.5, 1.0, 2.0), (0.01, 0.02, 0.05, 0.1)
+AMPLITUDES, NOISES = (1.0, 1.5, 2.25), (0.02, 0.04)
 # The standard deviation of how far laws are off from one subject to another, as the logarithm of a factor: a
 # factor of two. It keeps a few points that fit by chance from being taken for a law without errors.
 USUAL_SPREAD = math.log(2)
@@ -44,6 +44,10 @@ class Places:
         """Return places of these coordinates."""
         rows = np.array(at, dtype=float) if len(at) else np.zeros((0, SIDES))
         return Places(rows, np.array(doubts, dtype=float))
+
+    def doubted(self, least: float) -> "Places":
+        """Return the same places, where the law is at least so doubtful."""
+        return Places(self.at, np.maximum(self.doubts, least))
 
 
 @dataclass(frozen=True)
@@ -101,8 +105,10 @@ def likeliest(subjects: Sequence[Readings], usual: float) -> Manner:
 class Surface:
     """The surface of one subject."""
 
-    def __init__(self, readings: Readings, manner: Manner) -> None:
-        self._read, self._manner = readings, manner
+    def __init__(self, readings: Readings, manner: Manner, doubt_min: float = 0.0) -> None:
+        """`doubt_min`: nowhere is the law less doubtful than that for this subject."""
+        self._read = replace(readings, places=readings.places.doubted(doubt_min))
+        self._manner, self._doubt_min = manner, doubt_min
 
     @cached_property
     def _inverse(self) -> Floats:
@@ -149,11 +155,12 @@ class Surface:
 
     def mean(self, places: Places) -> Floats:
         """Return the surface at places."""
-        found: Floats = self._alike(places, self._read.places) @ self._weights
+        found: Floats = self._alike(places.doubted(self._doubt_min), self._read.places) @ self._weights
         return found
 
     def error(self, places: Places) -> Floats:
         """Return how far it may be off there, as standard deviations."""
+        places = places.doubted(self._doubt_min)
         across = self._alike(places, self._read.places)
         before = (self._manner.amplitude * places.doubts) ** 2
         left = before - np.einsum("ij,jk,ik->i", across, self._inverse, across)
@@ -165,6 +172,7 @@ class Surface:
 
         `weights`: how much each of the places counts.
         """
+        candidates, places = (each.doubted(self._doubt_min) for each in (candidates, places))
         to_candidates = self._alike(candidates, self._read.places)
         to_places = self._alike(places, self._read.places)
         shared = self._alike(candidates, places) - to_candidates @ self._inverse @ to_places.T

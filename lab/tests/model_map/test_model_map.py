@@ -1,11 +1,14 @@
 """The map of made-up servers, of which the truth is known: who is said to be best, and how often it is."""
 
+import random
 from functools import cache
+from typing import Any
 
 import made_maps
 import pytest
 from crumple.model_map import next_points
 from crumple.model_map.model_map import ALIKE_WITHIN, ModelMap, Spot
+from crumple.study.map_points import MapPoint
 from made_maps import LOADED, NATURES, begun, point
 
 pytestmark = pytest.mark.long
@@ -91,6 +94,23 @@ def test_a_pool_whose_connections_keep_its_workers_keeps_no_p99() -> None:
 def test_where_all_compute_for_long_nobody_keeps_p99() -> None:
     (crowded,) = begun().at([point(0, 50_000, 2_000)])
     assert {each.is_kept for each in crowded.servers} == {"no"}
+
+
+def with_trials(label: str, *changed: tuple[MapPoint, dict[str, Any]]) -> ModelMap:
+    """The map begun, with further trials of a server."""
+    rng = random.Random(1)
+    further = [made_maps.trial(OF[label], at, rng).model_copy(update=seen) for at, seen in changed]
+    return ModelMap(made_maps.data([*begun().data.trials, *further]))
+
+
+def test_what_was_measured_overrules_a_law_that_lacks_something() -> None:
+    # Four trials are as the law says; one at the last point answers 30 % less.
+    at = point(200, 0, 480)
+    lower = 0.7 * made_maps.truth(OF["hybrid"], at)
+    (spot,) = with_trials("hybrid", (at, {"per_s": lower}), (at, {"per_s": lower * 1.01})).at([at])
+    found = next(each for each in spot.servers if each.server.label == "hybrid")
+    assert found.per_s.low < lower * 1.01 and lower < found.per_s.high
+    assert (found.rank, found.limit) == ("behind", None)
 
 
 def test_what_is_chosen_next_is_undecided_and_fits_into_the_time() -> None:
