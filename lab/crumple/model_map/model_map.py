@@ -32,6 +32,9 @@ QUANTILE_DOUBT = 1.0
 # A reading that lies by more than three errors from what the laws say, as one in 400 does by chance, shows
 # that they lack something of its server: for that they are more doubtful, by as many errors.
 STRANGE = 3.0
+# Users were left without an answer at a point so near, as a part of the cube's side: it is open whether some
+# are here, too.
+NEAR = 0.25
 # A p99 of a second: a wait that a person notices as one.
 P99_MAX_MS = 1_000.0
 # Below 2 ms a wait, and below 0.1 ms of CPU time, differences are of little use: above, axes are logarithmic.
@@ -105,11 +108,21 @@ class Belief:
     costs: Costs
     throughput: Surface
     response: Surface
+    usual_p99: float
+    """The logarithm of how many times as long as the mean p99 is, where nothing else is known."""
     trials: tuple[MapTrial, ...]
 
     def lawful(self, points: Sequence[MapPoint]) -> list[Lawful]:
         """Return what the laws say of points."""
         return [map_laws.at(self.costs, each) for each in points]
+
+    def leaves_users(self, point: MapPoint) -> Answer:
+        """Return whether more than 1 % of the users get no answer within a second: by the nearest trial."""
+        apart = [(math.dist(place(point), place(each.point)), each.leaves_users) for each in self.trials]
+        nearest, left = min(apart)
+        if nearest == 0:
+            return "yes" if any(each for far, each in apart if far == 0) else "no"
+        return "open" if left and nearest < NEAR else "no"
 
 
 def places_of(points: Sequence[MapPoint], said: Sequence[Lawful]) -> Places:
@@ -133,6 +146,9 @@ class ModelMap:
                 known.append((server, found, own))
         answers = [_answers(found, own) for _, found, own in known]
         responses = [_responses(found, own) for _, found, own in known]
+        read = np.concatenate([each.values for each in responses]) if responses else np.zeros(0)
+        usual_p99 = float(np.median(read)) if len(read) else 0.0
+        responses = [replace(each, values=each.values - usual_p99) for each in responses]
         of_answers = kriging.likeliest(answers, THROUGHPUT_OFF)
         factors = [_strangeness(each, of_answers) for each in answers]
         usual = [each for each, factor in zip(answers, factors, strict=True) if factor == 1]
@@ -144,6 +160,7 @@ class ModelMap:
                 found,
                 Surface(many, replace(of_answers, amplitude=of_answers.amplitude * factor)),
                 Surface(long, of_responses, QUANTILE_DOUBT),
+                usual_p99,
                 own,
             )
             for (server, found, own), many, factor, long in zip(
@@ -237,7 +254,7 @@ def _column(belief: Belief, points: Sequence[MapPoint]) -> list[_Known]:
     said = belief.lawful(points)
     places = places_of(points, said)
     off, error = belief.throughput.mean(places), belief.throughput.error(places)
-    late = belief.response.mean(places)
+    late = np.maximum(0.0, belief.usual_p99 + belief.response.mean(places))
     late_error = belief.response.error(places)
     return [
         _Known(
@@ -275,15 +292,15 @@ def _standing(point: MapPoint, each: _Known, best: _Known) -> Standing:
         rank=rank,
         limit=each.said.bounds.limit(math.exp(each.per_s)),
         p99_ms=p99_ms,
-        is_kept=_is_kept(p99_ms),
+        is_kept=_is_kept(p99_ms, each.belief.leaves_users(point)),
         measured=len(own),
     )
 
 
-def _is_kept(p99_ms: Interval | None) -> Answer:
-    if p99_ms is None or p99_ms.low >= P99_MAX_MS:
+def _is_kept(p99_ms: Interval | None, leaves_users: Answer) -> Answer:
+    if p99_ms is None or p99_ms.low >= P99_MAX_MS or leaves_users == "yes":
         return "no"
-    return "yes" if p99_ms.high < P99_MAX_MS else "open"
+    return "yes" if p99_ms.high < P99_MAX_MS and leaves_users == "no" else "open"
 
 
 def _interval(middle: float, error: float) -> Interval:

@@ -103,6 +103,17 @@ def with_trials(label: str, *changed: tuple[MapPoint, dict[str, Any]]) -> ModelM
     return ModelMap(made_maps.data([*begun().data.trials, *further]))
 
 
+def test_users_left_without_an_answer_are_a_p99_that_is_not_kept() -> None:
+    at, near = point(20, 0, 500), point(20, 0, 420)
+    assert {each.is_kept for each in begun().at([at])[0].servers if each.p99_ms} == {"yes"}
+    left = with_trials("event-loop", (at, {"p99_ms": None, "leaves_users": True}))
+    found = [
+        next(each.is_kept for each in spot.servers if each.server.label == "event-loop")
+        for spot in left.at([at, near, point(200, 0, 500)])
+    ]
+    assert found == ["no", "open", "yes"]
+
+
 def test_what_was_measured_overrules_a_law_that_lacks_something() -> None:
     # Four trials are as the law says; one at the last point answers 30 % less.
     at = point(200, 0, 480)
@@ -111,6 +122,17 @@ def test_what_was_measured_overrules_a_law_that_lacks_something() -> None:
     found = next(each for each in spot.servers if each.server.label == "hybrid")
     assert found.per_s.low < lower * 1.01 and lower < found.per_s.high
     assert (found.rank, found.limit) == ("behind", None)
+
+
+def test_p99_is_longer_than_the_mean_also_where_it_was_not_read() -> None:
+    unread = [each.model_copy(update={"p99_ms": None}) for each in begun().data.trials]
+    read = [each for each in begun().data.trials if each.server != "hybrid"]
+    hybrid = [each for each in unread if each.server == "hybrid"]
+    (spot,) = ModelMap(made_maps.data([*read, *hybrid])).at([point(20, 0, 500)])
+    found = next(each for each in spot.servers if each.server.label == "hybrid")
+    assert found.p99_ms is not None
+    # That of the made servers is 1.2 times the mean.
+    assert found.p99_ms.estimate == pytest.approx(1.2 * 500 / found.per_s.estimate * 1e3, rel=0.1)
 
 
 def test_what_is_chosen_next_is_undecided_and_fits_into_the_time() -> None:
