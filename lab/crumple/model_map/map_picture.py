@@ -22,6 +22,8 @@ from crumple.study.map_points import MapPoint
 PANEL_PX, COLUMNS = 132, 4
 # The radius of the sign of a measured point, in px.
 SIGN_PX = 2.2
+# The opacity of a cell in which it is not decided who serves most.
+PALE = 0.35
 
 
 @dataclass(frozen=True)
@@ -64,10 +66,9 @@ def winners(drawn: ModelMap) -> Picture:
     panels = [
         Panel(_graph(drawn, [*_of_winners(drawn, users)]), f"{users:,} users") for users in drawn.data.users
     ]
-    winning = [spot.winner for spot in drawn.spots if spot.winner is not None]
-    named = dict.fromkeys(winning)
+    named = dict.fromkeys(shown for spot in drawn.spots if (shown := _shown(spot)) is not None)
     keys = [ChartKey(map_words.model(each), _colour(each)) for each in named]
-    keys += [ChartKey("several alike", theme.CONTEXT), ChartKey("undecided", theme.MUTED, "ring")]
+    keys += [ChartKey("several alike", theme.CONTEXT), ChartKey("not decided", theme.MUTED, "ring")]
     return Picture(panels, " ".join(map_words.of_map(drawn)), keys, COLUMNS)
 
 
@@ -75,18 +76,22 @@ def _colour(server: MapServer) -> str:
     return theme.MODELS.get(server.io_model, theme.INK)
 
 
+def _shown(spot: Spot) -> MapServer | None:
+    """Return the server whose colour a cell has; None: several are alike."""
+    return spot.winner if spot.is_decided else spot.servers[0].server
+
+
 def _of_winners(drawn: ModelMap, users: int) -> Iterator[PlotMark]:
     for spot, (x, y) in cells(drawn, users):
-        front = [map_words.model(each.server) for each in spot.front]
-        if not spot.is_decided:
-            colour, said = theme.SHADE, f"undecided between {', '.join(front)}"
-        elif spot.winner is not None:
-            colour, said = _colour(spot.winner), front[0]
+        front, shown = [map_words.model(each.server) for each in spot.front], _shown(spot)
+        colour = theme.CONTEXT if shown is None else _colour(shown)
+        if spot.is_decided:
+            said = front[0] if spot.winner else f"alike: {', '.join(front)}"
+            yield _area(x, y, colour, f"{spot.point.said}: {said}")
         else:
-            colour, said = theme.CONTEXT, f"alike: {', '.join(front)}"
-        yield _area(x, y, colour, f"{spot.point.said}: {said}")
-        if not spot.is_decided:
-            yield Dot(x + 0.5, y + 0.5, theme.MUTED, "undecided", "ring", SIGN_PX + 1)
+            said = f"most likely {front[0]}, undecided between {', '.join(front)}"
+            yield _area(x, y, colour, f"{spot.point.said}: {said}", PALE)
+            yield Dot(x + 0.5, y + 0.5, theme.MUTED, said, "ring", SIGN_PX + 1)
 
 
 def shaded(drawn: ModelMap, users: int, shade: Callable[[Standing], Shade]) -> Picture:

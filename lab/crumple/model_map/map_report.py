@@ -105,7 +105,7 @@ def charts(drawn: ModelMap) -> list[BoundChart]:
         BoundChart(
             "Who serves most",
             "The model that serves most, by waiting, computing and users. Grey: several serve within a tenth "
-            "of it. Rings: not decided.",
+            "of it. Pale, with a ring: the most likely one, not decided.",
             "map-winners",
             partial(map_picture.winners, drawn),
         )

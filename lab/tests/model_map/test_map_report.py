@@ -36,14 +36,15 @@ def test_who_serves_most_has_a_panel_for_each_number_of_users_and_a_cell_for_eac
     assert "measured" not in [key.label for key in picture.keys], "it has no dot"
 
 
-def test_a_cell_has_the_colour_of_the_model_that_serves_most_and_says_so() -> None:
+def test_a_cell_has_the_colour_of_the_model_that_serves_most_and_is_pale_if_that_is_not_decided() -> None:
     areas = [area for panel in marks(map_picture.winners(begun()), Area) for area in panel]
     for area, spot in zip(areas, begun().spots, strict=True):
         assert area.title.startswith(spot.point.said)
-        if spot.winner is not None and spot.is_decided:
-            assert area.colour == MODELS[spot.winner.io_model]
-        elif spot.is_decided:
+        if spot.winner is None and spot.is_decided:
             assert area.colour == CONTEXT
+        else:
+            assert area.colour == MODELS[spot.servers[0].server.io_model]
+        assert area.opacity == (1.0 if spot.is_decided else map_picture.PALE)
 
 
 def test_the_shade_of_a_cell_is_how_much_of_the_most_a_model_serves() -> None:
