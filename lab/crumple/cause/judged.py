@@ -22,6 +22,8 @@ from crumple.stats import shares
 RIVAL = 0.1
 # The largest probability of a cause of which there is said to be no sign.
 NO_SIGN = 0.02
+# From which part on of what a request waits it is not the server that limits, if that lies elsewhere: half.
+ELSEWHERE = 0.5
 # Causes that use CPU time, which requests that are refused take as well.
 OF_CPU_TIME: tuple[Cause, ...] = ("cpu", "one-loop", "memory", "switches", "contention")
 UNWATCHED = "its CPU time could not be read; name its process: --watch PID"
@@ -90,6 +92,8 @@ def _judged(facts: ServerFacts) -> list[Said]:
         loaded, alone = (numerals.duration(1e9 * each) for each in (facts.beyond.mean_s, facts.alone_s))
         why = f"a request takes {loaded} under load and {alone} alone{failing.besides(facts)}"
         return [Finding("none", "tested", 1.0, facts.share(facts.alone_s), why, "")]
+    if on_the_way := _on_the_way(facts):
+        return [Unclear("none", on_the_way), *failing.said(facts)]
     scene = scene_of(facts)
     held = believed(causes.ALL, scene)
     mostly_fails = facts.fails_by_load and facts.beyond.failed > shares.MOST * (
@@ -97,6 +101,15 @@ def _judged(facts: ServerFacts) -> list[Said]:
     )
     said = [*of_belief(held, scene, of_refusals=bool(mostly_fails)), *no_signs(held, scene)]
     return [*said, Unclear("none", REFUSES)] if mostly_fails else [*said, *failing.said(facts)]
+
+
+def _on_the_way(facts: ServerFacts) -> str:
+    """Return where requests wait if most of that is not at the server; empty: it is, or it is not known."""
+    load, waited_s = facts.beyond, facts.waited_s
+    if facts.fails_by_load or not waited_s or facts.on_the_way_s < ELSEWHERE * waited_s:
+        return ""
+    way, loaded = (numerals.duration(1e9 * each) for each in (facts.on_the_way_s, load.mean_s))
+    return f"of {loaded} a request is {way} with {load.passed_on}: load that address, which leaves it out"
 
 
 def of_belief(held: Sequence[Belief], scene: Scene, *, of_refusals: bool = False) -> list[Said]:

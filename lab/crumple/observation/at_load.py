@@ -133,6 +133,7 @@ class AtLoad:
     whether threads wait for a `disk`; why there may be `dependencies` that no connection leads to, and `udp`
     if only those that are asked by it. `rates`: answers per second in the first third of the load and in the
     last; None: it was too short. `light`: light requests that were sent beside it; None: none were.
+    `passed_on`: the program that passes connections on to it, and to which address; empty: none does.
     `cpu_time`: what its CPU time was spent on. `limiter`: what turned requests away by their number per time.
     """
 
@@ -170,3 +171,4 @@ class AtLoad:
     limiter: Limiter | None = None
     stalled_share: float | None = None
     tasks: tuple[int, int] | None = None
+    passed_on: str = ""

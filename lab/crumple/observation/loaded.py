@@ -10,7 +10,7 @@ from crumple.machine.at_rest import AtRest
 from crumple.observation import cpu_time
 from crumple.observation.at_load import AtLoad, Peer, Saturated, Stage, Threads
 from crumple.record import brief_threads, engine_limits, flow, histogram, inside, limiter_course, windows
-from crumple.record.disturbance import Disturbance, disturbance
+from crumple.record.disturbance import Disturbance, disturbance, passing
 from crumple.record.growth import rises
 from crumple.record.inside import missed_connections
 from crumple.record.overload import overload
@@ -116,7 +116,16 @@ def from_record(
         rates=_rates(record),
         cpu_time=cpu_time.spent(record),
         limiter=limiter_course.maybe(record),
+        passed_on=_passed_on(record),
     )
+
+
+def _passed_on(record: TrialRecord) -> str:
+    address = record.spec.probe.server_address
+    if address is None:
+        return ""
+    names = [each.name for each in passing(record)] or ["another program"]
+    return f"{names[0]}, which passes connections on to {address}"
 
 
 def _rates(record: TrialRecord) -> tuple[float, float] | None:

@@ -76,6 +76,14 @@ class ServerFacts:
         return self.share(max(0.0, self.beyond.mean_s - self.alone_s))
 
     @property
+    def on_the_way_s(self) -> float:
+        """How long a request is with a program that passes connections on; 0: there is none."""
+        load = self.beyond
+        if not load.passed_on or load.stage is None or not load.per_s:
+            return 0.0
+        return max(0.0, load.mean_s - load.in_flight / load.per_s)
+
+    @property
     def at_a_time(self) -> float | None:
         """How many requests of the work are served at a time, by Little's law.
 

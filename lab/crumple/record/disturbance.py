@@ -239,11 +239,11 @@ def _serving_pids(record: TrialRecord, behind: "_Behind") -> set[int]:
 
     Where some of these were not found, also those that may.
     """
-    passing = {program.pid for program in _passing(record)}
+    on_the_way = {program.pid for program in passing(record)}
     found = record.probes.dependencies
     if found is None:
-        return passing
-    return {*passing, *found.serving_pids, *(found.unfound_pids if behind.further_ns else ())}
+        return on_the_way
+    return {*on_the_way, *found.serving_pids, *(found.unfound_pids if behind.further_ns else ())}
 
 
 def _sum(known: Mapping[str, float | None]) -> float:
@@ -290,10 +290,10 @@ def _passing_ns(record: TrialRecord) -> float:
     everybody = record.probes.machine_of_server.all_processes
     if everybody is None or not everybody.span_ns:
         return 0.0
-    return evenly(record, sum(each.cpu_ns for each in _passing(record)), everybody.span_ns)
+    return evenly(record, sum(each.cpu_ns for each in passing(record)), everybody.span_ns)
 
 
-def _passing(record: TrialRecord) -> list[OtherProgram]:
+def passing(record: TrialRecord) -> list[OtherProgram]:
     """Return these programs, which are told by their names; those of other containers have little to do."""
     everybody = record.probes.machine_of_server.all_processes
     if everybody is None or record.spec.probe.server_address is None:

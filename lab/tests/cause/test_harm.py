@@ -108,3 +108,19 @@ def test_what_the_engine_takes_is_named_if_it_is_much(engine_cores: float, is_na
 
 def test_the_servers_here_begin_without_harm() -> None:
     assert CALM.is_harmed is False and UNTIMED.is_harmed is None and POOL.in_flight == 64
+
+
+@pytest.mark.parametrize(("at_server", "is_named"), [(40, False), (32, True)])
+def test_what_a_program_in_between_holds_most_of_is_no_limit_of_the_server(
+    at_server: float, is_named: bool
+) -> None:
+    # 64 requests, each of which takes 0.4 s, wait for 0.35 s: of 0.25 s or of 0.2 s they are at the server.
+    passed = facts(WORKERS, in_flight=at_server, passed_on="docker-proxy, which passes connections on to a:1")
+    (first, *_) = judged.judged(passed)
+    assert isinstance(first, Unclear) is is_named
+    if isinstance(first, Unclear):
+        assert first.why.replace("\u202f", " ") == (
+            "of 400 ms a request is 200 ms with docker-proxy, which passes connections on to a:1: "
+            "load that address, which leaves it out"
+        )
+    assert not isinstance(judged.judged(facts(passed, passed_on=""))[0], Unclear)
