@@ -44,7 +44,7 @@ def test_who_is_said_to_be_alike_or_behind_is(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_what_is_measured_decides_cells(seed: int) -> None:
-    assert drawn(seed).decided >= 0.4 * len(drawn(seed).cells)
+    assert drawn(seed).decided >= 0.3 * len(drawn(seed).cells)
     assert drawn(seed).decided > begun().decided
 
 
@@ -115,8 +115,8 @@ def test_users_left_without_an_answer_are_a_p99_that_is_not_kept() -> None:
 
 
 def test_what_was_measured_overrules_a_law_that_lacks_something() -> None:
-    # Four trials are as the law says; one at the last point answers 30 % less.
-    at = point(200, 0, 480)
+    # Five trials are as the laws say; at another point it answers 30 % less.
+    at = point(500, 0, 60)
     lower = 0.7 * made_maps.truth(OF["hybrid"], at)
     (spot,) = with_trials("hybrid", (at, {"per_s": lower}), (at, {"per_s": lower * 1.01})).at([at])
     found = next(each for each in spot.servers if each.server.label == "hybrid")
