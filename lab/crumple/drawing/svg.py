@@ -28,6 +28,8 @@ from crumple.drawing.svg_rows import GAP_PX, NAME_PX, row_mark, rows_body
 
 # The height of a drawing in a cell of a table.
 STRIP_PX = 22
+# How far below its top the base line of a key lies in a file, in px.
+KEY_PX = 10
 # The width that a drawing has where styles are forbidden, as it cannot be computed there.
 UNSTYLED = "84%"
 
@@ -82,7 +84,7 @@ def file(picture: Picture, title: str, width_px: int) -> str:
     for line in _lines_of_keys(picture.keys, width_px):
         y += NAME_PX
         parts.append(f'<g transform="translate(0,{px(y)})">{line}</g>')
-    y += GAP_PX
+    y += GAP_PX + (KEY_PX if picture.keys else 0)
     for at in range(0, len(picture.panels), columns):
         heights = []
         for column, panel in enumerate(picture.panels[at : at + columns]):
@@ -119,7 +121,7 @@ def _lines_of_keys(keys: Iterable[ChartKey], width_px: int) -> Iterator[str]:
         if line and x + room > width_px:
             yield line
             x, line = float(GAP_PX), ""
-        signed = f"{key_sign(each)}{text_at(20, 10, each.label, 'start')}"
+        signed = f"{key_sign(each)}{text_at(20, KEY_PX, each.label, 'start')}"
         line += f'<g transform="translate({px(x)},0)">{signed}</g>'
         x += room
     if line:
