@@ -181,6 +181,9 @@ def resume(listed: str, asked: RunArguments, as_json: bool, open_it: bool = Fals
     resumed = [runs.resume(each, retry_failed=asked.retry_failed, mixed=asked.mixed) for each in found]
     if asked.only:
         resumed = [runs.narrow(each, asked.only) for each in resumed]
+    if asked.cluster:
+        for each in resumed:
+            runs.refuse_map(each.file.study)
     before = [each.to_do for each in resumed]
     for each in resumed:
         if elsewhere := runs.left_elsewhere(each):
@@ -328,6 +331,8 @@ def _own(
 
 def _check(each: Study, scale: ScaleName, own: Sequence[Brought], asked: RunArguments, here: Project) -> None:
     """Plan the study and discard the plan. Raises UsageError or NotFound if it cannot be planned."""
+    if asked.cluster:
+        runs.refuse_map(each)
     only = asked.server_names
     meant = runs.choose(each, scale, here.servers, here.workloads, only=only, guests=own)
     planned = run_plan.plan(meant, scale, asked.seed or 0)

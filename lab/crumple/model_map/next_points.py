@@ -56,8 +56,8 @@ def choose(
 ) -> NextPoint | None:
     """Return what is measured next; None: nothing is undecided, or nothing that fits into `left_s` helps.
 
-    `without`: points that are not chosen: other hosts measure them now, or trials there do not count.
-    `spared`: servers that are not measured any more.
+    `without`: points that are not chosen, as trials there do not count. `spared`: servers that are not
+    measured any more.
     """
     candidates = [each for each in candidates_of(drawn) if each not in without]
     weights = {name: found * (name not in spared) for name, found in _weights(drawn).items()}

@@ -52,22 +52,13 @@ def conduct(run: Blocks, left_s: Callable[[], float], note: Callable[[MapStandin
 
 
 def standing(
-    file: RunFile,
-    seen: Iterable[Figures | None],
-    stored: Sequence[StoredTrial],
-    left_s: float,
-    under_way: Collection[MapPoint] = (),
+    file: RunFile, seen: Iterable[Figures | None], stored: Sequence[StoredTrial], left_s: float
 ) -> MapStanding:
-    """Return how far a map has come. `seen`: the figures of its trials, where they have some.
-
-    `under_way`: points that other hosts measure now.
-    """
+    """Return how far a map has come. `seen`: the figures of its trials, where they have some."""
     drawn = ModelMap(map_of_run.data_of(file, seen, stored))
     lost = [each.trial for each in stored if not each.valid and not each.skipped]
     without = {map_points.point_of(file.study.experiments[each.experiment]) for each in lost}
-    chosen = next_points.choose(
-        drawn, _loads(file), left_s, without=without | {*under_way}, spared=_spared(stored)
-    )
+    chosen = next_points.choose(drawn, _loads(file), left_s, without=without, spared=_spared(stored))
     further = None
     if chosen is not None:
         further = _planned(file, chosen.point, chosen.servers, str(chosen))

@@ -91,9 +91,14 @@ def begin(
     return given(begun, part.blocks) if part else begun
 
 
-def _shard(meant: Study, planned: RunPlan, index: int, of: int) -> Shard:
+def refuse_map(meant: Study) -> None:
+    """Raise UsageError if the study has a map, which several hosts cannot share."""
     if meant.map is not None:
         raise UsageError(f"{meant.name} has a map, whose points results choose", "run it on one host")
+
+
+def _shard(meant: Study, planned: RunPlan, index: int, of: int) -> Shard:
+    refuse_map(meant)
     return Shard(index=index, of=of, blocks=run_plan.dealt(meant, planned, index, of))
 
 

@@ -49,6 +49,15 @@ def test_flags_that_make_no_sense_on_a_cluster_are_refused(flags: dict[str, obje
     RunArguments(studies=["demo"], **flags).check_cluster()  # type: ignore[arg-type]
 
 
+def test_a_study_with_a_map_is_refused_before_it_begins(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CRUMPLE_RUNS", str(tmp_path / "runs"))
+    code, out, err = call("run", "wait-or-compute", "--cluster", "tls://10.0.0.1:8786")
+    assert (code, out) == (2, "") and not (tmp_path / "runs").exists()
+    assert err == "wait-or-compute has a map, whose points results choose; run it on one host\n"
+
+
 def test_without_the_flag_nothing_of_it_is_imported() -> None:
     text = Path(run.__file__).read_text(encoding="utf-8")
     assert text.count("import run_on_cluster") == 1 and "\nfrom crumple.commands import run_on" not in text

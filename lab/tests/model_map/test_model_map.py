@@ -144,7 +144,7 @@ def test_what_is_chosen_next_is_undecided_and_fits_into_the_time() -> None:
     assert next_points.choose(begun(), LOADED, 0.5) is None
 
 
-def test_points_under_way_and_servers_that_are_spared_are_not_chosen() -> None:
+def test_points_that_are_left_out_and_servers_that_are_spared_are_not_chosen() -> None:
     first = next_points.choose(begun(), LOADED, 60.0)
     assert first is not None
     other = next_points.choose(begun(), LOADED, 60.0, without=[first.point])

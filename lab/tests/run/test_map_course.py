@@ -7,7 +7,9 @@ from pathlib import Path
 import documents
 import made_maps
 import pytest
-from crumple.errors import Interrupted, NotStored
+from crumple.commands import run
+from crumple.commands.run import RunArguments
+from crumple.errors import Interrupted, NotStored, UsageError
 from crumple.model_map import map_data
 from crumple.record.figures import Figures
 from crumple.record.validity import Validity
@@ -110,6 +112,14 @@ def test_an_interrupted_map_goes_on_where_it_was(begun: Begun, root: Path) -> No
     after = run_file.read(begun.store)
     assert after.plan.blocks[: len(before.plan.blocks)] == before.plan.blocks
     assert begun.store.ids() == {trial.id for trial in after.plan.trials}
+
+
+def test_a_map_is_not_resumed_on_a_cluster(begun: Begun, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRUMPLE_ROOT", str(root))
+    monkeypatch.setenv("CRUMPLE_RUNS", str(root / "runs"))
+    asked = RunArguments(studies=[], cluster="tls://10.0.0.1:8786")
+    with pytest.raises(UsageError, match="map has a map, whose points results choose; run it on one host"):
+        run.resume(begun.store.name, asked, as_json=False)
 
 
 def test_a_server_whose_trials_do_not_count_is_measured_no_more(
