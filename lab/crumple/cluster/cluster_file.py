@@ -16,6 +16,7 @@ from distributed import Security
 
 from crumple import project
 from crumple.contract_base import Frozen
+from crumple.errors import UsageError
 
 ROLES = ("client", "scheduler", "worker")
 
@@ -79,7 +80,21 @@ def kept(up: ClusterFile) -> Iterator[None]:
         os.close(file)
 
 
+def refuse_without_tls(address: str) -> None:
+    """Raise UsageError for the address of a scheduler that asks for no certificate."""
+    if not address.startswith("tls://"):
+        raise UsageError(
+            f"{address} is no address with TLS: whoever reached the hosts could run programs there",
+            "write tls://ADDRESS:PORT, and start a scheduler of yours with --protocol tls",
+        )
+
+
 def security(address: str) -> Security:
     """Return what opens the cluster at an address; for one that somebody else started, as Dask is set."""
     up = read()
-    return up.key_to_it.security if up and up.address == address else Security()
+    return up.key_to_it.security if up and up.address == address else of_dask()
+
+
+def of_dask() -> Security:
+    """Return the certificates that Dask's settings name. Nothing is sent or taken without TLS."""
+    return Security(require_encryption=True)

@@ -15,7 +15,7 @@ from distributed.comm import get_address_host
 from distributed.utils import get_ip
 
 from crumple import project
-from crumple.cluster import cluster_hosts, dask_settings
+from crumple.cluster import cluster_file, cluster_hosts, dask_settings
 from crumple.cluster.cluster_file import Pass
 from crumple.cluster.dask_settings import RESOURCE, SilentWorker
 from crumple.contract_base import Frozen
@@ -44,8 +44,12 @@ def told() -> None:
 
 
 def joined(scheduler: str) -> None:
-    """Join the cluster at this address as Dask is set, and work until it ends. It does not return."""
-    asyncio.run(_work(scheduler, os.uname().nodename, Security(), told=False))
+    """Join the cluster at this address as Dask is set, and work until it ends. It does not return.
+
+    Raises UsageError.
+    """
+    cluster_file.refuse_without_tls(scheduler)
+    asyncio.run(_work(scheduler, os.uname().nodename, cluster_file.of_dask(), told=False))
 
 
 async def _work(scheduler: str, name: str, security: Security, *, told: bool) -> None:

@@ -97,10 +97,14 @@ class RunArguments:
         return int(found[1]), int(found[2])
 
     def check_cluster(self) -> None:
-        """Raise UsageError if a flag makes no sense on a cluster."""
+        """Raise UsageError if a flag makes no sense on a cluster, or its address is without TLS."""
         if self.cluster is None:
             return
         extras.require(extras.CLUSTERS)
+        # Imported here, as what reaches a cluster is an extra.
+        from crumple.cluster import cluster_file
+
+        cluster_file.refuse_without_tls(self.cluster)
         if self.own:
             message = "--server names a server of this machine, which the hosts of a cluster do not have"
             raise UsageError(message, "put it into the project's servers/ on all of them")

@@ -26,8 +26,6 @@ def reached(
 
     Raises CrumpleError.
     """
-    if not address.startswith("tls://"):
-        output.say(f"{address} asks for no certificate: whoever reaches it may run programs on its hosts")
     with cluster_session.reached(address, f"crumple {runs[0].file.id}") as cluster:
         labels = {server for begun in runs for server in begun.file.servers}
         costs = any("costs" in begun.file.machine for begun in runs)

@@ -79,8 +79,6 @@ def test_a_study_is_measured_by_all_hosts_and_judged(up: MadeCluster) -> None:
 def test_without_the_key_nobody_joins(up: MadeCluster) -> None:
     bare = up.crumple("cluster", "worker", up.address, code=1)
     assert "cannot join" in bare
-    plain = up.crumple("cluster", "worker", up.address.replace("tls:", "tcp:"), code=1)
-    assert "cannot join" in plain
 
 
 def test_a_host_with_another_crumple_or_none_is_said_in_one_line(cluster: MadeCluster) -> None:

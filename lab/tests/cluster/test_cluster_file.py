@@ -42,7 +42,8 @@ def test_its_address_and_no_other_opens_it() -> None:
     with cluster_file.kept(UP):
         ours = cluster_file.security(UP.address)
         assert ours.require_encryption and ours.tls_worker_key == KEY.key
-        assert cluster_file.security("tls://10.0.0.2:8786").tls_client_key != KEY.key
+        other = cluster_file.security("tls://10.0.0.2:8786")
+        assert other.tls_client_key != KEY.key and other.require_encryption
 
 
 def test_each_connection_must_be_encrypted_and_both_ends_show_the_certificate() -> None:

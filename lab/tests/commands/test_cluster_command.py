@@ -23,6 +23,11 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         (("down", "a"), "down a is nothing that a cluster does; write crumple cluster up HOST…"),
         (("worker", "a", "b"), "worker a b is nothing that a cluster does; write crumple cluster up HOST…"),
         (
+            ("worker", "10.0.0.1:8786"),
+            "10.0.0.1:8786 is no address with TLS: whoever reached the hosts could run programs there; write",
+        ),
+        (("worker", "tcp://10.0.0.1:8786"), "tcp://10.0.0.1:8786 is no address with TLS"),
+        (
             ("down", "--listen", "::1"),
             "--crumple and --listen are for a cluster that comes up; write crumple",
         ),
@@ -49,6 +54,12 @@ def test_flags_that_make_no_sense_on_a_cluster_are_refused(flags: dict[str, obje
     RunArguments(studies=["demo"], **flags).check_cluster()  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("address", ["10.0.0.1:8786", "tcp://10.0.0.1:8786", "ws://10.0.0.1:8786"])
+def test_an_address_without_tls_is_refused(address: str) -> None:
+    with pytest.raises(UsageError, match=f"^{address} is no address with TLS"):
+        RunArguments(studies=["demo"], cluster=address).check_cluster()
+
+
 def test_a_study_with_a_map_is_refused_before_it_begins(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -61,4 +72,5 @@ def test_a_study_with_a_map_is_refused_before_it_begins(
 def test_without_the_flag_nothing_of_it_is_imported() -> None:
     text = Path(run.__file__).read_text(encoding="utf-8")
     assert text.count("import run_on_cluster") == 1 and "\nfrom crumple.commands import run_on" not in text
+    assert "\nfrom crumple.cluster" not in text
     assert cluster.run and run_on_cluster.reached
