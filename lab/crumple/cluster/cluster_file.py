@@ -8,6 +8,7 @@ that stays.
 import contextlib
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,8 @@ from crumple.contract_base import Frozen
 from crumple.errors import UsageError
 
 ROLES = ("client", "scheduler", "worker")
+# Seconds between two looks at whether a cluster has ended.
+POLL_S = 0.1
 
 
 class Pass(Frozen):
@@ -66,9 +69,33 @@ def read() -> ClusterFile | None:
 
 
 @contextmanager
-def kept(up: ClusterFile) -> Iterator[None]:
-    """Keep it, readable by this user alone and locked, until the context ends. Raises OSError."""
+def only_one(within_s: float = 0.0) -> Iterator[None]:
+    """Let no other cluster of this user come up until the context ends.
+
+    Raises UsageError if one is up or comes up, and has not ended within that time; OSError.
+    """
     path().parent.mkdir(parents=True, exist_ok=True)
+    by_s = time.monotonic() + within_s
+    # It is another file, which stays: whoever found a new one in its place would lock that.
+    with path().with_suffix(".lock").open("a") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= by_s:
+                    remedy = "end it: crumple cluster down, or Ctrl-C where it comes up"
+                    raise UsageError("a cluster is up, or comes up", remedy) from None
+                time.sleep(POLL_S)
+        yield
+
+
+@contextmanager
+def kept(up: ClusterFile) -> Iterator[None]:
+    """Keep it, readable by this user alone and locked, until the context ends, as the only one.
+
+    Raises OSError.
+    """
     path().unlink(missing_ok=True)
     file = os.open(path(), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     try:

@@ -218,7 +218,8 @@ def main() -> None:
     """Read what is to be held, and hold it."""
     keeping = Keeping.model_validate_json(sys.stdin.readline())
     try:
-        asyncio.run(Keeper(keeping).keep())
+        with cluster_file.only_one():
+            asyncio.run(Keeper(keeping).keep())
     except (CrumpleError, OSError) as error:
         _say(error=str(error))
 

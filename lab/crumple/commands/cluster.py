@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from crumple.errors import EXIT_NO, CrumpleError, UsageError
 
 # Seconds for all hosts to end, until it is said that one does not.
 END_S = 15.0
-POLL_S = 0.1
 
 
 def run(what: str, named: Sequence[str], crumple: str | None, listen: str | None) -> int:
@@ -52,7 +50,9 @@ def _up(hosts: Sequence[str], crumple: str | None, listen: str | None) -> int:
             output.say(f"the cluster is up: crumple run STUDY --cluster {said['up']}")
             output.say("end it with: crumple cluster down")
             return 0 if joined == len(hosts) else EXIT_NO
-        output.say(": ".join(filter(None, (said.get("host"), said.get("error") or _joined(said)))))
+        if "host" not in said:
+            raise CrumpleError(said["error"])
+        output.say(f"{said['host']}: {said.get('error') or _joined(said)}")
         joined += "listens" in said
     raise CrumpleError("no cluster is up")
 
@@ -89,18 +89,18 @@ def _joined(said: dict[str, str]) -> str:
 
 def _down() -> int:
     up = cluster_file.read()
-    if up is None:
-        # A keeper that was killed has left it.
-        cluster_file.path().unlink(missing_ok=True)
-        output.say("no cluster is up")
-        return 0
-    os.kill(up.keeper, signal.SIGTERM)
-    deadline = time.monotonic() + END_S
-    while cluster_file.read():
-        if time.monotonic() > deadline:
-            raise CrumpleError(f"process {up.keeper} holds the cluster and does not end", f"kill {up.keeper}")
-        time.sleep(POLL_S)
-    output.say(f"the cluster at {up.address} is down")
+    if up:
+        os.kill(up.keeper, signal.SIGTERM)
+    try:
+        with cluster_file.only_one(END_S if up else 0.0):
+            # A keeper that was killed has left it.
+            cluster_file.path().unlink(missing_ok=True)
+    except UsageError:
+        if up is None:
+            raise
+        message = f"process {up.keeper} holds the cluster and does not end"
+        raise CrumpleError(message, f"kill {up.keeper}") from None
+    output.say(f"the cluster at {up.address} is down" if up else "no cluster is up")
     return 0
 
 

@@ -2,13 +2,21 @@
 
 import fcntl
 import os
+from collections.abc import Iterator
 
 import pytest
 from crumple.cluster import cluster_file
 from crumple.cluster.cluster_file import ClusterFile, Pass
+from crumple.errors import UsageError
 
 KEY = Pass(certificate="of the cluster\n", key="secret\n")
 UP = ClusterFile(address="tls://10.0.0.1:8786", keeper=os.getpid(), key_to_it=KEY)
+
+
+@pytest.fixture(autouse=True)
+def only_one() -> Iterator[None]:
+    with cluster_file.only_one():
+        yield
 
 
 def test_while_a_cluster_is_up_its_user_alone_can_read_where_it_is() -> None:
@@ -17,6 +25,13 @@ def test_while_a_cluster_is_up_its_user_alone_can_read_where_it_is() -> None:
         assert cluster_file.path().stat().st_mode & 0o777 == 0o600
         assert cluster_file.read() == UP
     assert cluster_file.read() is None and not cluster_file.path().exists()
+
+
+def test_no_other_comes_up_meanwhile() -> None:
+    with cluster_file.kept(UP):
+        with pytest.raises(UsageError, match="a cluster is up, or comes up"), cluster_file.only_one():
+            pass
+        assert cluster_file.read() == UP
 
 
 def test_a_file_that_nobody_holds_is_of_no_cluster_and_makes_way() -> None:
@@ -30,7 +45,6 @@ def test_a_file_that_nobody_holds_is_of_no_cluster_and_makes_way() -> None:
 
 
 def test_a_file_of_somebody_else_is_not_written_through() -> None:
-    cluster_file.path().parent.mkdir(parents=True, exist_ok=True)
     beside = cluster_file.path().with_name("beside")
     beside.write_text("")
     cluster_file.path().symlink_to(beside)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Call, caller
+from crumple.cluster import cluster_file
 from crumple.commands import cluster, run, run_on_cluster
 from crumple.commands.run import RunArguments
 from crumple.errors import UsageError
@@ -67,6 +68,17 @@ def test_a_study_with_a_map_is_refused_before_it_begins(
     code, out, err = call("run", "wait-or-compute", "--cluster", "tls://10.0.0.1:8786")
     assert (code, out) == (2, "") and not (tmp_path / "runs").exists()
     assert err == "wait-or-compute has a map, whose points results choose; run it on one host\n"
+
+
+def test_down_removes_what_a_killed_keeper_left_and_nothing_of_one_that_comes_up(call: Call) -> None:
+    with cluster_file.only_one():
+        cluster_file.path().write_text("")
+        code, out, err = call("cluster", "down")
+        remedy = "end it: crumple cluster down, or Ctrl-C where it comes up"
+        assert (code, out, err) == (2, "", f"a cluster is up, or comes up; {remedy}\n")
+        assert cluster_file.path().exists()
+    assert call("cluster", "down") == (0, "", "no cluster is up\n")
+    assert not cluster_file.path().exists()
 
 
 def test_without_the_flag_nothing_of_it_is_imported() -> None:

@@ -1,0 +1,63 @@
+"""The keeper of a cluster as a process: its hosts are scripts on this machine, in place of a shell."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import other_hosts
+import pytest
+import real_engine
+from crumple.cluster.keeper import Keeping
+
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
+
+Start = Callable[..., subprocess.Popen[str]]
+# Seconds for a keeper to begin its shells, also on a busy machine.
+BEGUN_S = 60.0
+
+
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
+    """Starts a keeper of these hosts; all end with the test."""
+    real_engine.used(monkeypatch)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with ExitStack() as held:
+
+        def started(*hosts: str) -> subprocess.Popen[str]:
+            words = [sys.executable, "-m", "crumple.cluster.keeper"]
+            process = held.enter_context(
+                subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            )
+            held.callback(process.kill)
+            assert process.stdin
+            keeping = Keeping(hosts=hosts, crumple="crumple", listen="")
+            process.stdin.write(f"{keeping.model_dump_json()}\n")
+            process.stdin.close()
+            return process
+
+        yield started
+
+
+def _host(script: Path, *lines: str) -> str:
+    """The command of a host whose shell is this script."""
+    script.write_text("".join(f"{line}\n" for line in lines))
+    return f"sh {script}"
+
+
+def _said(keeper: subprocess.Popen[str]) -> list[dict[str, str]]:
+    """All that a keeper says until it ends."""
+    assert keeper.stdout
+    return [json.loads(line) for line in keeper.stdout]
+
+
+def test_of_two_that_come_up_at_once_the_second_is_refused(start: Start, tmp_path: Path) -> None:
+    began = tmp_path / "began"
+    # It never answers, and ends with its input.
+    start(_host(tmp_path / "slow", f"echo > {began}", "exec cat > /dev/null"))
+    assert other_hosts.at_last(began.exists, BEGUN_S)
+    second = start(_host(tmp_path / "other", "exec cat > /dev/null"))
+    remedy = "end it: crumple cluster down, or Ctrl-C where it comes up"
+    assert _said(second) == [{"error": f"a cluster is up, or comes up; {remedy}"}]
