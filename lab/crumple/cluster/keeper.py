@@ -24,9 +24,8 @@ from crumple.cluster.dask_settings import SilentScheduler
 from crumple.cluster.host_worker import MARK, Joining
 from crumple.contract_base import Frozen
 from crumple.errors import CrumpleError
-from crumple.load_host import host_errors
+from crumple.load_host import host_errors, where
 from crumple.load_host.piped_process import PipedProcess
-from crumple.load_host.where import Where
 from crumple.machine import load_machine
 
 # Dask's own port for a scheduler; another if it is taken.
@@ -52,7 +51,7 @@ class Host:
     """A host, through a shell on it."""
 
     def __init__(self, text: str, crumple: str) -> None:
-        self.where = Where(text, tuple(shlex.split(text)) if " " in text else ())
+        self.where = where.read(text)
         self._crumple = crumple
         self._shell: PipedProcess | None = None
 

@@ -12,6 +12,7 @@ from crumple.cluster import cluster_file, host_worker
 from crumple.cluster.keeper import Keeping
 from crumple.commands import output
 from crumple.errors import EXIT_NO, CrumpleError, UsageError
+from crumple.load_host import where
 
 # Seconds for all hosts to end, until it is said that one does not.
 END_S = 15.0
@@ -39,8 +40,8 @@ def _up(hosts: Sequence[str], crumple: str | None, listen: str | None) -> int:
         raise UsageError("no host is named", "write crumple cluster up HOST…")
     if twice := sorted({each for each in hosts if hosts.count(each) > 1}):
         raise UsageError(f"{twice[0]} is named twice", "name each host once: it measures one block at a time")
-    if any(each.startswith("-") for each in hosts):
-        raise UsageError("an option is no host", "name each host as for ssh: user@host")
+    for each in hosts:
+        where.read(each, "crumple cluster up")
     if up := cluster_file.read():
         raise UsageError(f"a cluster is up at {up.address}", "end it first: crumple cluster down")
     keeping = Keeping(hosts=tuple(hosts), crumple=crumple or _own_path(), listen=listen or "")

@@ -1,4 +1,4 @@
-"""Reads what `--from` names: an ssh destination, or a command that gives the three streams of a shell there.
+"""Reads what `--from` or `cluster up` names: an ssh destination, or a command that gives a shell there.
 
 Neither passes through a shell of this machine. What runs there is `sh`, without arguments: so ssh, sudo or
 kubectl, which join or quote arguments in different ways, have nothing to change.
@@ -57,19 +57,19 @@ class Where:
         return (*SSH, "-o", f"ConnectTimeout={connect_s}", "--", self.text, "sh")
 
 
-def read(text: str) -> Where:
-    """Return what `text` means. Raises UsageError."""
+def read(text: str, before: str = "--from") -> Where:
+    """Return what `text` means. `before`: what is typed before it. Raises UsageError."""
     words = text.strip()
     if not words or not words.isprintable():
         raise UsageError(
-            f"--from {text!r} names no load host", "name one: --from loader, or --from user@host"
+            f"{before} {text!r} names no host", f"name one: {before} loader, or {before} user@host"
         )
     if words.startswith("-"):
-        raise UsageError(f"--from {text!r} is an option, not a load host", "name one: --from user@host")
+        raise UsageError(f"{before} {text!r} is an option, not a host", f"name one: {before} user@host")
     if " " not in words:
         return Where(words)
     try:
         command = tuple(shlex.split(words))
     except ValueError as error:
-        raise UsageError(f"--from {text!r} is no command: {error}", "close its quotes") from None
+        raise UsageError(f"{before} {text!r} is no command: {error}", "close its quotes") from None
     return Where(words, command)

@@ -20,6 +20,11 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     [
         (("up",), "no host is named; write crumple cluster up HOST…"),
         (("up", "a", "b", "a"), "a is named twice; name each host once: it measures one block at a time"),
+        (
+            ("up", "kubectl exec 'pod"),
+            'crumple cluster up "kubectl exec \'pod" is no command: No closing quotation; close its quotes',
+        ),
+        (("up", "--", "-p 22 a"), "crumple cluster up '-p 22 a' is an option, not a host; name one: crumple"),
         (("sideways",), "sideways is nothing that a cluster does; write crumple cluster up HOST…"),
         (("down", "a"), "down a is nothing that a cluster does; write crumple cluster up HOST…"),
         (("worker", "a", "b"), "worker a b is nothing that a cluster does; write crumple cluster up HOST…"),

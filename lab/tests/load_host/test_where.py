@@ -29,6 +29,12 @@ def test_what_is_no_load_host_is_refused_in_one_line(text: str) -> None:
     assert str(refused.value).isprintable() and refused.value.remedy
 
 
+def test_the_words_before_it_are_those_that_were_typed() -> None:
+    with pytest.raises(UsageError) as refused:
+        where.read("sh 'a", "crumple cluster up")
+    assert str(refused.value).startswith('crumple cluster up "sh \'a" is no command')
+
+
 def test_a_secret_among_the_words_of_a_command_is_in_no_name() -> None:
     hidden = where.read("env API_TOKEN=hidden ssh loader")
     assert "hidden" in hidden.argv()[1] and "hidden" not in hidden.name
