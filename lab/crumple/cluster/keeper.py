@@ -15,7 +15,9 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from typing import Any
+from contextlib import suppress
+
+from pydantic import TypeAdapter, ValidationError
 
 from crumple import project
 from crumple.cluster import cluster_file, cluster_hosts, dask_settings
@@ -34,6 +36,8 @@ PORT = 8786
 SHELL_S, READY_S = 30.0, 120.0
 # Seconds after which a host that was lost is asked again: the scheduler has noticed its loss by then.
 AGAIN_S = 10.0
+# What a host writes behind the mark.
+ANSWER: TypeAdapter[dict[str, str]] = TypeAdapter(dict[str, str])
 
 
 class Keeping(Frozen):
@@ -61,11 +65,11 @@ class Host:
         Raises EngineFailed.
         """
         self._shell = PipedProcess(self.where.argv())
-        self._shell.send(f'printf \'{MARK} "%s"\\n\' "${{SSH_CONNECTION%% *}}"\n'.encode())
+        self._shell.send(f'printf \'{MARK} {{"seen": "%s"}}\\n\' "${{SSH_CONNECTION%% *}}"\n'.encode())
         seen = self._answer(SHELL_S)
         if seen is None:
             raise host_errors.unreached(self.where, self._shell.ending, SHELL_S, "")
-        return str(seen)
+        return seen.get("seen", "")
 
     def join(self, scheduler: str, key_to_it: Pass, own: dict[str, str]) -> str:
         """Let the shell become a worker, and return where that listens. Raises CrumpleError."""
@@ -81,12 +85,12 @@ class Host:
             raise error
         joining = Joining(scheduler=scheduler, name=name, key_to_it=key_to_it)
         self._shell.send(f"{joining.model_dump_json()}\n".encode())
-        joined = self._answer(READY_S)
-        if joined is None:
+        joined = self._answer(READY_S) or {}
+        if "listens" not in joined:
             raise CrumpleError(
                 f"{name} does not join{self._why()}", "let it reach the scheduler, and that it"
             )
-        return str(joined["listens"])
+        return joined["listens"]
 
     def wait(self) -> None:
         """Wait until the worker there, or the way to it, is lost."""
@@ -98,14 +102,17 @@ class Host:
         if self._shell:
             self._shell.close()
 
-    def _answer(self, within_s: float) -> Any:
-        """The next line of the shell that begins with the mark; None: none came."""
+    def _answer(self, within_s: float) -> dict[str, str] | None:
+        """The next line of the shell that begins with the mark; None: none came. Raises EngineFailed."""
         assert self._shell
         by_s = time.monotonic() + within_s
         while (line := self._shell.line(by_s)) is not None:
             mark, _, answer = line.decode("utf-8", "replace").partition(" ")
             if mark == MARK:
-                return json.loads(answer)
+                try:
+                    return ANSWER.validate_json(answer)
+                except ValidationError:
+                    raise host_errors.not_understood(self.where, line) from None
         return None
 
     def _why(self) -> str:
@@ -188,8 +195,10 @@ def _opened(host: Host) -> str | None:
 def _own_address(seen: Sequence[str]) -> str:
     """The first of the addresses at which hosts see this machine. Raises CrumpleError if it has none."""
     for each in seen:
-        if load_machine.is_own(ipaddress.ip_address(each)):
-            return each
+        # An ssh that comes through something else than a socket has no address.
+        with suppress(ValueError):
+            if load_machine.is_own(ipaddress.ip_address(each)):
+                return each
     message = "it is not known at which address the hosts reach this machine"
     raise CrumpleError(message, "name one of its addresses: --listen ADDRESS")
 
@@ -215,12 +224,16 @@ def _say(**what: str) -> None:
 
 def main() -> None:
     """Read what is to be held, and hold it."""
-    keeping = Keeping.model_validate_json(sys.stdin.readline())
     try:
+        keeping = Keeping.model_validate_json(sys.stdin.readline())
         with cluster_file.only_one():
             asyncio.run(Keeper(keeping).keep())
     except (CrumpleError, OSError) as error:
         _say(error=str(error))
+    except Exception as error:
+        # Nobody reads a traceback of this process.
+        what = host_errors.shown(f"{type(error).__name__}: {error}")
+        _say(error=f"what holds the cluster has ended: {what}")
 
 
 if __name__ == "__main__":

@@ -14,9 +14,12 @@ from crumple.cluster.keeper import Keeping
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
+KEEPER = (sys.executable, "-m", "crumple.cluster.keeper")
 Start = Callable[..., subprocess.Popen[str]]
 # Seconds for a keeper to begin its shells, also on a busy machine.
 BEGUN_S = 60.0
+# It never answers, and ends with its input.
+SILENT = "while read -r line; do :; done"
 
 
 @pytest.fixture
@@ -27,9 +30,8 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     with ExitStack() as held:
 
         def started(*hosts: str) -> subprocess.Popen[str]:
-            words = [sys.executable, "-m", "crumple.cluster.keeper"]
             process = held.enter_context(
-                subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                subprocess.Popen(KEEPER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             )
             held.callback(process.kill)
             assert process.stdin
@@ -55,9 +57,26 @@ def _said(keeper: subprocess.Popen[str]) -> list[dict[str, str]]:
 
 def test_of_two_that_come_up_at_once_the_second_is_refused(start: Start, tmp_path: Path) -> None:
     began = tmp_path / "began"
-    # It never answers, and ends with its input.
-    start(_host(tmp_path / "slow", f"echo > {began}", "exec cat > /dev/null"))
+    start(_host(tmp_path / "slow", f"echo > {began}", SILENT))
     assert other_hosts.at_last(began.exists, BEGUN_S)
-    second = start(_host(tmp_path / "other", "exec cat > /dev/null"))
+    second = start(_host(tmp_path / "other", SILENT))
     remedy = "end it: crumple cluster down, or Ctrl-C where it comes up"
     assert _said(second) == [{"error": f"a cluster is up, or comes up; {remedy}"}]
+
+
+def test_a_host_that_writes_something_else_is_said(start: Start, tmp_path: Path) -> None:
+    host = _host(tmp_path / "strange", "echo crumple-cluster nonsense", SILENT)
+    error = f"{host} wrote what is not understood: b'crumple-cluster nonsense'"
+    assert _said(start(host)) == [{"host": host, "error": error}]
+
+
+def test_without_an_address_of_this_machine_one_is_asked_for(start: Start, tmp_path: Path) -> None:
+    host = _host(tmp_path / "host", """echo 'crumple-cluster {"seen": "UNKNOWN"}'""", SILENT)
+    message = "it is not known at which address the hosts reach this machine"
+    assert _said(start(host)) == [{"error": f"{message}; name one of its addresses: --listen ADDRESS"}]
+
+
+def test_whatever_ends_it_is_said(start: Start) -> None:
+    ended = subprocess.run(KEEPER, input="no order\n", capture_output=True, text=True, check=False)
+    (said,) = map(json.loads, ended.stdout.splitlines())
+    assert said["error"].startswith("what holds the cluster has ended: ValidationError: 1 validation error")
