@@ -28,7 +28,7 @@ from crumple.contract_base import Frozen
 from crumple.errors import CrumpleError
 from crumple.load_host import host_errors, where
 from crumple.load_host.piped_process import PipedProcess
-from crumple.machine import load_machine
+from crumple.machine import load_machine, process_tree
 
 # Dask's own port for a scheduler; another if it is taken.
 PORT = 8786
@@ -132,34 +132,33 @@ class Keeper:
         self._over = threading.Event()
 
     async def keep(self) -> None:
-        """Hold the cluster until SIGTERM. Raises CrumpleError if no host can be reached."""
+        """Let the hosts join; if one has, hold the cluster until SIGTERM. Raises CrumpleError."""
         dask_settings.settle()
-        over = asyncio.Event()
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, over.set)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, _end_at_once)
         seen = await asyncio.gather(*(asyncio.to_thread(_opened, each) for each in self._hosts))
         reached = [host for host, address in zip(self._hosts, seen, strict=True) if address is not None]
         if not reached:
             return
         at = self._listen or _own_address([each for each in seen if each])
         async with await _scheduler(at, self._key_to_it) as scheduler:
-            up = ClusterFile(address=scheduler.address, keeper=os.getpid(), key_to_it=self._key_to_it)
-            with cluster_file.kept(up):
-                try:
-                    await self._hold_all(reached, scheduler.address, over)
-                finally:
-                    self._over.set()
-                    await asyncio.gather(*(asyncio.to_thread(host.close) for host in reached))
+            joining = (asyncio.to_thread(self._join, each, scheduler.address) for each in reached)
+            joined = await asyncio.gather(*joining)
+            if any(joined):
+                held = [host for host, has_joined in zip(reached, joined, strict=True) if has_joined]
+                await self._hold_all(held, scheduler.address)
 
-    async def _hold_all(self, hosts: Sequence[Host], scheduler: str, over: asyncio.Event) -> None:
-        """Let the hosts join; if one has, say that the cluster is up, and hold them."""
-        joined = await asyncio.gather(*(asyncio.to_thread(self._join, each, scheduler) for each in hosts))
-        if not any(joined):
-            return
-        _say(up=scheduler)
-        for host, has_joined in zip(hosts, joined, strict=True):
-            if has_joined:
+    async def _hold_all(self, hosts: Sequence[Host], scheduler: str) -> None:
+        """Say that the cluster is up, and hold its hosts until SIGTERM."""
+        over = asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, over.set)
+        up = ClusterFile(address=scheduler, keeper=os.getpid(), key_to_it=self._key_to_it)
+        with cluster_file.kept(up):
+            _say(up=scheduler)
+            for host in hosts:
                 threading.Thread(target=self._hold, args=(host, scheduler), daemon=True).start()
-        await over.wait()
+            await over.wait()
+            self._over.set()
+            await asyncio.gather(*(asyncio.to_thread(host.close) for host in hosts))
 
     def _join(self, host: Host, scheduler: str) -> bool:
         try:
@@ -181,6 +180,14 @@ class Keeper:
                 host.join(scheduler, self._key_to_it, self._programs)
             except CrumpleError:
                 host.close()
+
+
+def _end_at_once() -> None:
+    """End while the cluster comes up, and what holds its hosts: threads wait for these, some for minutes."""
+    for pid in [*process_tree.descendants(os.getpid())]:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    os._exit(1)
 
 
 def _opened(host: Host) -> str | None:

@@ -16,8 +16,10 @@ pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
 KEEPER = (sys.executable, "-m", "crumple.cluster.keeper")
 Start = Callable[..., subprocess.Popen[str]]
-# Seconds for a keeper to begin its shells, also on a busy machine.
-BEGUN_S = 60.0
+# Seconds for a keeper to begin its shells, also on a busy machine; and to end, while it waits for one for 30.
+BEGUN_S, ENDED_S = 60.0, 20.0
+# What a script does to answer the first line as a shell does.
+ANSWERS = ("read -r line", 'eval "$line"')
 # It never answers, and ends with its input.
 SILENT = "while read -r line; do :; done"
 
@@ -29,13 +31,13 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with ExitStack() as held:
 
-        def started(*hosts: str) -> subprocess.Popen[str]:
+        def started(*hosts: str, listen: str = "") -> subprocess.Popen[str]:
             process = held.enter_context(
                 subprocess.Popen(KEEPER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             )
             held.callback(process.kill)
             assert process.stdin
-            keeping = Keeping(hosts=hosts, crumple="crumple", listen="")
+            keeping = Keeping(hosts=hosts, crumple="crumple", listen=listen)
             process.stdin.write(f"{keeping.model_dump_json()}\n")
             process.stdin.close()
             return process
@@ -62,6 +64,19 @@ def test_of_two_that_come_up_at_once_the_second_is_refused(start: Start, tmp_pat
     second = start(_host(tmp_path / "other", SILENT))
     remedy = "end it: crumple cluster down, or Ctrl-C where it comes up"
     assert _said(second) == [{"error": f"a cluster is up, or comes up; {remedy}"}]
+
+
+@pytest.mark.parametrize("answers", [(), (*ANSWERS, "read -r line")], ids=["opening", "joining"])
+def test_while_it_comes_up_it_ends_at_once_with_its_shells(
+    start: Start, tmp_path: Path, answers: tuple[str, ...]
+) -> None:
+    began = tmp_path / "began"
+    host = _host(tmp_path / "slow", *answers, f"echo $$ > {began}", "exec sleep 100")
+    keeper = start(host, listen="127.0.0.1")
+    assert other_hosts.at_last(lambda: began.exists() and began.read_text().endswith("\n"), BEGUN_S)
+    keeper.terminate()
+    keeper.wait(ENDED_S)
+    assert other_hosts.ended([int(began.read_text())])
 
 
 def test_a_host_that_writes_something_else_is_said(start: Start, tmp_path: Path) -> None:
