@@ -1,11 +1,13 @@
 """crumple cluster: starts a scheduler here and a worker on each host, and ends them; or is such a worker."""
 
+import ipaddress
 import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from crumple.cluster import cluster_file, host_worker
@@ -42,6 +44,9 @@ def _up(hosts: Sequence[str], crumple: str | None, listen: str | None) -> int:
         raise UsageError(f"{twice[0]} is named twice", "name each host once: it measures one block at a time")
     for each in hosts:
         where.read(each, "crumple cluster up")
+    if listen and not _is_address(listen):
+        remedy = "give the one at which the hosts reach this machine, such as 10.0.0.1"
+        raise UsageError(f"--listen {listen} is not one address", remedy)
     if up := cluster_file.read():
         raise UsageError(f"a cluster is up at {up.address}", "end it first: crumple cluster down")
     keeping = Keeping(hosts=tuple(hosts), crumple=crumple or _own_path(), listen=listen or "")
@@ -56,6 +61,13 @@ def _up(hosts: Sequence[str], crumple: str | None, listen: str | None) -> int:
         output.say(f"{said['host']}: {said.get('error') or _joined(said)}")
         joined += "listens" in said
     raise CrumpleError("no cluster is up")
+
+
+def _is_address(listen: str) -> bool:
+    """Whether it is one address: not that of all networks, nor a name, which may have several."""
+    with suppress(ValueError):
+        return not ipaddress.ip_address(listen).is_unspecified
+    return False
 
 
 def _begun(keeping: Keeping) -> Iterator[dict[str, str]]:

@@ -24,6 +24,10 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
             ("up", "kubectl exec 'pod"),
             'crumple cluster up "kubectl exec \'pod" is no command: No closing quotation; close its quotes',
         ),
+        *(
+            (("up", "a", "--listen", each), f"--listen {each} is not one address; give the one at which")
+            for each in ("0.0.0.0", "::", "0", "loader")
+        ),
         (("up", "--", "-p 22 a"), "crumple cluster up '-p 22 a' is an option, not a host; name one: crumple"),
         (("sideways",), "sideways is nothing that a cluster does; write crumple cluster up HOST…"),
         (("down", "a"), "down a is nothing that a cluster does; write crumple cluster up HOST…"),
