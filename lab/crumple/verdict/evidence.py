@@ -127,8 +127,8 @@ class Evidence:
         ours, theirs = self._by_block(one), self._by_block(other)
         common = [
             block for block in ours
-            if block in theirs and not self._mute(ours[block], above_0=True)
-            and not self._mute(theirs[block], above_0=True)
+            if block in theirs and ours[block].host == theirs[block].host
+            and not self._mute(ours[block], above_0=True) and not self._mute(theirs[block], above_0=True)
         ]  # fmt: skip
         absent = "; ".join(dict.fromkeys([*self._absences(one, True), *self._absences(other, True)]))
         if len(common) < SEVERAL:
@@ -203,9 +203,10 @@ class Evidence:
         return found
 
     def _partner(self, trial: Figures) -> Figures | None:
-        """Return the trial of the same server and block in `against`; None if there is none."""
+        """Return the trial of the same server, block and host in `against`; None if there is none."""
         assert self.against is not None
-        return self._by_block(ServerPlace(self.against, trial.server), twin=trial.twin).get(trial.block)
+        there = self._by_block(ServerPlace(self.against, trial.server), twin=trial.twin).get(trial.block)
+        return there if there and there.host == trial.host else None
 
     def _ids(self, trial: Figures) -> list[str]:
         partner = self._partner(trial) if self.against else None

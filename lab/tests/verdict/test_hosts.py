@@ -118,6 +118,20 @@ def test_a_change_from_one_experiment_to_another_is_of_one_host() -> None:
     assert judge(claim, figures).answer is VerdictWord.SUPPORTED
 
 
+def test_trials_of_one_block_that_two_hosts_measured_are_not_compared() -> None:
+    apart = [made_figures.trial("x", 7, 9_000, host="a"), made_figures.trial("y", 7, 1_000, host="b")]
+    evidence = Evidence("shared", METRICS["throughput"], (*_trials(1.3), *apart), {})
+    assert evidence.paired("x", "y").blocks == (1, 2, 3, 4, 5, 6)
+    doubled = [
+        made_figures.trial("x", each.block, 2 * each.throughput_per_s, host=each.host, experiment="other")
+        for each in _trials(1.3)
+        if each.server == "x"
+    ]
+    elsewhere = made_figures.trial("x", 7, 9_000, host="b", experiment="other")
+    change = Evidence("other", METRICS["throughput"], (*evidence.trials, *doubled, elsewhere), {}, "shared")
+    assert [each.block for each in change.alone("x").figures] == [1, 2, 3, 4, 5, 6]
+
+
 def test_what_others_took_counts_for_each_host_once() -> None:
     values, hosts = (1.0, 1.0, 1.0, 2.0), ("a", "a", "a", "b")
     factors = ((0.5, 1.0),) * 3 + ((1.0, 1.0),)
