@@ -23,7 +23,7 @@ from crumple.cluster.dask_settings import RESOURCE
 from crumple.errors import ClusterLost, CrumpleError
 from crumple.run import run_file, run_plan
 from crumple.run.blocks import Begun, Blocks, Means
-from crumple.run.run_file import RunFile
+from crumple.run.run_file import Host, RunFile
 from crumple.run.run_plan import Block
 from crumple.run.session import Choice, Session, SessionOutlook
 from crumple.run.store import StoredTrial
@@ -64,6 +64,8 @@ class Cluster:
         self._watcher: HostsWatcher | None = None
         self.hosts: dict[str, str] = {}
         """Address → name of each worker that takes blocks, when it was last looked."""
+        self.found: tuple[Host, ...] = ()
+        """What `seen` has found, also of hosts that then measure nothing."""
 
     @property
     def busy(self) -> bool:
@@ -96,6 +98,7 @@ class Cluster:
         for each in found:
             if error := cluster_hosts.other_programs(each.name, each.programs, own):
                 raise error
+        self.found = tuple(each.host for each in found)
         return sorted(found, key=lambda each: each.name)
 
     def show(self, watcher: HostsWatcher) -> None:
@@ -203,10 +206,14 @@ class DealtBlocks(Blocks):
         self._cluster.deal(Order(run=run, database=self._database), name, self._keep)
 
     def _keep(self, run: RunFile, trials: Sequence[StoredTrial]) -> None:
-        """Store the trials, and note their host if it has joined since the run was begun."""
-        known = {each.id for each in self.file.all_hosts}
-        if new := [each for each in run.all_hosts if each.id not in known]:
-            self.file = self.file.with_hosts((*self.file.all_hosts, *new))
+        """Store the trials, and note which hosts have measured some of the run by now."""
+        known: dict[str, Host] = {}
+        for host in (*self.file.all_hosts, *self._cluster.found, *run.all_hosts):
+            known.setdefault(host.id, host)
+        measured = {each.host_id for each in (*self.stored, *trials)}
+        hosts = tuple(each for each in known.values() if each.id in measured)
+        if hosts and hosts != self.file.all_hosts:
+            self.file = self.file.with_hosts(hosts)
             self.note()
         for each in trials:
             self._refuse_others(each)

@@ -1,19 +1,16 @@
-"""crumple run --cluster: reaches a cluster, says which of its hosts are alike, and notes them in the runs."""
+"""crumple run --cluster: reaches a cluster, and says which of its hosts are alike."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from rich.text import Text
 
 from crumple.cluster import cluster_hosts, cluster_session
-from crumple.cluster.cluster_hosts import FoundHost
 from crumple.cluster.cluster_session import Cluster, ClusterSession
 from crumple.cluster.cluster_view import ClusterView
 from crumple.commands import output
-from crumple.run import run_file
 from crumple.run.blocks import Begun
 from crumple.run.session import SessionOutlook
 
@@ -32,9 +29,7 @@ def reached(
         seen = cluster.seen(labels, costs=costs)
         for line in cluster_hosts.alike(seen):
             output.say(line)
-        there = [_on(begun, seen) for begun in runs]
-        session = ClusterSession(there, root, budget_s, cluster, database)
-        yield session, partial(_view, cluster)
+        yield ClusterSession(runs, root, budget_s, cluster, database), partial(_view, cluster)
 
 
 def _view(
@@ -47,13 +42,3 @@ def _view(
     view = ClusterView(name, outlook, [*cluster.hosts.values()], answer)
     cluster.show(view)
     return view
-
-
-def _on(begun: Begun, seen: Sequence[FoundHost]) -> Begun:
-    """Return the run with these hosts, and those that have measured some of it before."""
-    measured = {each.host_id for each in begun.store.trials()}
-    known = {each.id: each for each in begun.file.all_hosts if each.id in measured}
-    known |= {each.host.id: each.host for each in seen if each.host.id not in known}
-    file = begun.file.with_hosts([*known.values()])
-    run_file.write(begun.store, file)
-    return replace(begun, file=file)

@@ -13,7 +13,7 @@ from crumple.errors import ClusterLost, CrumpleError
 from crumple.machine import facts
 from crumple.run import given_blocks, run_file, run_plan
 from crumple.run.blocks import Begun
-from crumple.run.run_file import RunFile
+from crumple.run.run_file import Host, RunFile
 from crumple.run.store import RunStore, StoredTrial
 from crumple.study.study import Study
 from made_runs import Notes, begin
@@ -31,6 +31,7 @@ class Hosts:
 
     def __init__(self, folder: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.hosts = {"tls://a": "a", "tls://b": "b"}
+        self.found: tuple[Host, ...] = ()
         self.orders: list[Order] = []
         self.lost_after: int | None = None
         self._dealt: list[tuple[Order, Kept]] = []
@@ -92,8 +93,26 @@ def test_all_trials_of_the_plan_are_stored_once_with_their_seeds_and_hosts(root:
     assert {each.host_id for each in stored} == {"a" * 16, "b" * 16}
     file = run_file.read(begun.store)
     assert file.ended is not None
-    # Both have joined since the run was begun.
-    assert {each.id for each in file.all_hosts} >= {"a" * 16, "b" * 16}
+    # Not among them is this machine, on which the run was begun.
+    assert [each.id for each in file.all_hosts] == ["a" * 16, "b" * 16]
+
+
+def test_only_hosts_that_have_measured_some_of_it_are_hosts_of_the_run(root: Path, hosts: Hosts) -> None:
+    begun = begin(root)
+    facts_of = {name: {"costs": {"switch": [number]}} for number, name in enumerate("cba")}
+    hosts.found = tuple(Host(id=name * 16, machine=facts_of[name], versions={}) for name in "cba")
+    hosts.lost_after = 1
+    with pytest.raises(ClusterLost):
+        _conduct(begun, root, hosts)
+    file = run_file.read(begun.store)
+    assert [each.id for each in file.all_hosts] == ["a" * 16] and file.machine == facts_of["a"]
+    hosts.lost_after = None
+    hosts._dealt.clear()
+    _conduct(Begun(begun.store, file, begun.file.plan.trials), root, hosts)
+    file = run_file.read(begun.store)
+    # As they were looked at, in the order in which they first measured; host c never did.
+    assert {each.id: each.machine for each in file.hosts} == {name * 16: facts_of[name] for name in "ab"}
+    assert file.hosts[0].id == "a" * 16 and file.machine["costs"] == {"switch": [2, 1]}
 
 
 def test_a_block_has_one_host(root: Path, hosts: Hosts) -> None:
