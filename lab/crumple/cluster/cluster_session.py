@@ -6,6 +6,7 @@ it arrives whole. A trial says which host measured it, so verdicts compare withi
 """
 
 import queue
+import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
@@ -58,7 +59,7 @@ class Cluster:
 
     def __init__(self, client: Client, address: str, topic: str) -> None:
         self._client, self._address, self._topic = client, address, topic
-        self._ended: queue.SimpleQueue[Future] = queue.SimpleQueue()
+        self._arrived: queue.SimpleQueue[tuple[str, list[str] | Exception]] = queue.SimpleQueue()
         self._dealt: dict[str, tuple[str, Kept]] = {}
         self._number = 0
         self._watcher: HostsWatcher | None = None
@@ -121,21 +122,22 @@ class Cluster:
             retries=TRIES - 1,
         )
         self._dealt[future.key] = (name, kept)
-        future.add_done_callback(self._ended.put)
+        threading.Thread(target=self._fetch, args=(future,), daemon=True).start()
 
     def take(self) -> None:
         """Wait for the next blocks that arrive, and have their trials stored."""
-        future, without_s = None, 0.0
-        while future is None:
+        arrived, without_s = None, 0.0
+        while arrived is None:
             self.look()
             try:
-                future = self._ended.get(timeout=LOOK_EVERY_S)
+                arrived = self._arrived.get(timeout=LOOK_EVERY_S)
             except queue.Empty:
                 without_s = 0.0 if self.hosts else without_s + LOOK_EVERY_S
                 if without_s >= NO_HOST_S:
                     raise ClusterLost("all hosts of the cluster are lost", "see why, start them") from None
-        name, kept = self._dealt.pop(future.key)
-        kept(*self._result(future, name))
+        key, said = arrived
+        name, kept = self._dealt.pop(key)
+        kept(*self._result(said, name))
 
     def look(self) -> None:
         """Look which hosts there are."""
@@ -150,14 +152,27 @@ class Cluster:
             for name in before ^ {*self.hosts.values()}:
                 self._watcher.changed(name, is_there=name not in before)
 
-    def _result(self, future: Future, name: str) -> tuple[RunFile, list[StoredTrial]]:
+    def _fetch(self, future: Future) -> None:
+        """Wait for blocks that were dealt, and fetch them, in a thread of its own.
+
+        If their host is lost after it has measured them, Dask first has them measured again, once it can.
+        """
+        said: list[str] | Exception
         try:
-            run, *trials = future.result()
-        except CancelledError:
-            raise self._lost() from None
-        except KilledWorker:
+            said = future.result()
+        except Exception as error:
+            said = error
+        self._arrived.put((future.key, said))
+
+    def _result(self, said: list[str] | Exception, name: str) -> tuple[RunFile, list[StoredTrial]]:
+        if isinstance(said, CancelledError):
+            raise self._lost()
+        if isinstance(said, KilledWorker):
             message = f"several hosts, one after the other, were lost while they measured {name}"
-            raise CrumpleError(message, "see what it does to them, or leave it out") from None
+            raise CrumpleError(message, "see what it does to them, or leave it out")
+        if isinstance(said, Exception):
+            raise said
+        run, *trials = said
         read = [StoredTrial.model_validate_json(each) for each in trials]
         return RunFile.model_validate_json(run), read
 

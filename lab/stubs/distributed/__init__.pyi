@@ -64,7 +64,6 @@ class Future:
     key: str
     status: str
     def result(self, timeout: float | None = None) -> Any: ...
-    def add_done_callback(self, fn: Callable[[Future], object]) -> None: ...
 
 class Client:
     status: str
