@@ -35,8 +35,8 @@ CONNECT_S = 15.0
 LOOK_EVERY_S = 2.0
 # Seconds without any host after which a run ends: a host that was lost joins again after some 20 s.
 NO_HOST_S = 60.0
-# Seconds for a host to be looked at; measuring what the kernel costs takes some ten of them.
-LOOK_S = 120.0
+# Seconds after which it is said that a host is waited for: to measure what its kernel costs takes some ten.
+LOOK_S = 30.0
 # How often blocks may fail, such as for want of space on a host, before the run ends. A lost host is another
 # matter: there Dask gives up after the fourth.
 TRIES = 3
@@ -78,29 +78,56 @@ class Cluster:
         """Whether no host is free."""
         return len(self._dealt) >= max(1, len(self.hosts))
 
-    def seen(self, labels: Collection[str], *, costs: bool) -> list[FoundHost]:
+    def seen(
+        self, labels: Collection[str], *, costs: bool, waiting: Callable[[str], None]
+    ) -> list[FoundHost]:
         """Look at all hosts. `labels`: the servers of the studies; `costs`: measure what the kernel costs.
 
-        Raises CrumpleError, also if no host is there, or one has other programs.
+        `waiting` is told the name of a host that takes longer, as while it measures for another run. Raises
+        CrumpleError, also if no host is there, or one has other programs.
         """
         self.look()
         if not self.hosts:
             message = f"no host has joined the cluster at {self._address}"
             raise CrumpleError(message, f"start a worker on each: crumple cluster worker {self._address}")
         asked = [
-            (name, self._client.submit(
+            (address, name, self._client.submit(
                 cluster_hosts.look, name, sorted(labels), costs=costs, pure=False,
                 workers=[address], allow_other_workers=False, resources={RESOURCE: 1},
             ))
             for address, name in self.hosts.items()
         ]  # fmt: skip
-        found = [_looked_at(name, future) for name, future in asked]
+        found = [self._looked_at(*each, waiting) for each in asked]
         own = cluster_hosts.programs_here(project.root(), labels)
         for each in found:
             if error := cluster_hosts.other_programs(each.name, each.programs, own):
                 raise error
         self.found = tuple(each.host for each in found)
         return sorted(found, key=lambda each: each.name)
+
+    def _looked_at(
+        self, address: str, name: str, future: Future, waiting: Callable[[str], None]
+    ) -> FoundHost:
+        told = False
+        while True:
+            try:
+                found: FoundHost = future.result(timeout=LOOK_S)
+                return found
+            except ModuleNotFoundError:
+                message = f"{name} has no crumple"
+                raise CrumpleError(message, "put the same checkout or wheel of crumple there") from None
+            except (CancelledError, CrumpleError) as error:
+                message = f"{name} cannot be looked at: {error}"
+                raise CrumpleError(message, "see there: crumple --version") from None
+            except TimeoutError:
+                if future.status == "error":
+                    raise
+            self.look()
+            if address not in self.hosts:
+                raise CrumpleError(f"{name} is lost", "begin again once it has joined")
+            if not told:
+                waiting(name)
+            told = True
 
     def show(self, watcher: HostsWatcher) -> None:
         """From now on, tell what hosts say and which are lost."""
@@ -331,15 +358,3 @@ def reached(address: str, topic: str) -> Iterator[Cluster]:
         yield Cluster(client, address, topic)
     finally:
         client.close(timeout=CONNECT_S)
-
-
-def _looked_at(name: str, future: Future) -> FoundHost:
-    try:
-        found: FoundHost = future.result(timeout=LOOK_S)
-    except ModuleNotFoundError:
-        message = f"{name} has no crumple"
-        raise CrumpleError(message, "put the same checkout or wheel of crumple there") from None
-    except (CancelledError, TimeoutError, CrumpleError) as error:
-        why = str(error) or "it does not answer"
-        raise CrumpleError(f"{name} cannot be looked at: {why}", "see there: crumple --version") from None
-    return found

@@ -26,10 +26,14 @@ def reached(
     with cluster_session.reached(address, f"crumple {runs[0].file.id}") as cluster:
         labels = {server for begun in runs for server in begun.file.servers}
         costs = any("costs" in begun.file.machine for begun in runs)
-        seen = cluster.seen(labels, costs=costs)
+        seen = cluster.seen(labels, costs=costs, waiting=_say_waiting)
         for line in cluster_hosts.alike(seen):
             output.say(line)
         yield ClusterSession(runs, root, budget_s, cluster, database), partial(_view, cluster)
+
+
+def _say_waiting(host: str) -> None:
+    output.say(f"waiting for {host}, where another run may be measuring")
 
 
 def _view(
