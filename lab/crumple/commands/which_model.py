@@ -1,6 +1,7 @@
 """crumple map: which I/O model serves requests best that wait, compute and come from so many users."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 from crumple.commands import output
@@ -24,16 +25,17 @@ def say(name: str | None, wait: str | None, compute: str | None, users: str | No
     """Print what the map says of a request, or all of it; return 0. Raises UsageError, NotStored."""
     data, is_kept = _data(name)
     drawn = ModelMap(data)
-    asked = None if users is None else typed_values.read_count("--users", users)
+    asked = map_report.USERS_SHOWN if users is None else typed_values.read_count("--users", users)
+    _inside("--users", users or "", asked, data.users, "users")
     if (wait is None) != (compute is None):
         raise UsageError(
             "a request needs --wait and --compute", "write for instance --wait 80ms --compute 3ms --users 500"
         )
     if wait is None or compute is None:
-        shown = map_picture.nearest_users(asked or map_report.USERS_SHOWN, drawn.data.users)
+        shown = map_picture.nearest_users(asked, drawn.data.users)
         spot, report = None, map_report.of_map(drawn, shown)
     else:
-        (spot,) = drawn.at([_point(drawn.data, wait, compute, asked or map_report.USERS_SHOWN)])
+        (spot,) = drawn.at([_point(drawn.data, wait, compute, asked)])
         report = map_report.of_request(drawn, spot)
     if is_kept:
         output.say(f"of another machine, as none is measured here: crumple run wait-or-compute ({data.run})")
@@ -66,19 +68,24 @@ def _data(name: str | None) -> tuple[MapData, bool]:
 def _point(data: MapData, wait: str, compute: str, users: int) -> MapPoint:
     """Return the point of a request. Raises UsageError, also where it lies beyond the map."""
     wait_ms, compute_us = _ns("--wait", wait) / 1e6, _ns("--compute", compute) / 1e3
-    for flag, value, span, unit in (
-        ("--wait", wait_ms, data.wait_ms, "ms"),
-        ("--compute", compute_us / 1e3, [each / 1e3 for each in data.compute_us], "ms"),
-        ("--users", users, data.users, "users"),
-    ):
-        if not span[0] <= value <= span[-1]:
-            remedy = f"the map reaches from {span[0]:g} to {span[-1]:,.10g} {unit}"
-            raise UsageError(f"{flag} {value:g}: that is beyond the map", remedy)
+    _inside("--wait", wait, wait_ms, data.wait_ms, "ms")
+    _inside("--compute", compute, compute_us / 1e3, [each / 1e3 for each in data.compute_us], "ms")
     return MapPoint(
         wait_ms=_whole("--wait", wait, wait_ms, "ms"),
         compute_us=_whole("--compute", compute, compute_us, "us"),
         users=users,
     )
+
+
+def _inside(flag: str, text: str, value: float, span: Sequence[float], unit: str) -> None:
+    """Raise UsageError for a value beyond the map."""
+    if span[0] <= value <= span[-1]:
+        return
+    # A number without a unit is one of seconds, which is easily forgotten.
+    is_plain = text.strip() in (f"{value:g}", f"{value:g}{unit}")
+    read = "" if is_plain else f", which is {value:,.10g} {unit},"
+    remedy = f"the map reaches from {span[0]:g} to {span[-1]:,.10g} {unit}"
+    raise UsageError(f"{flag} {text}{read} is beyond the map", remedy)
 
 
 def _whole(flag: str, text: str, value: float, unit: str) -> int:
