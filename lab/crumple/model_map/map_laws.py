@@ -83,6 +83,8 @@ class Bounds:
     """Between which numbers per second the answers lie at a point."""
 
     limits: dict[Limit, float]
+    exact: float
+    """What no server exceeds, whatever it costs: by users, workers and cores, and what requests ask for."""
     least: float
     computing: float
     """The part of a round of all users that is not waiting, where they keep in step."""
@@ -193,7 +195,15 @@ def bounds(found: Costs, point: MapPoint) -> Bounds:
     }
     inside = min(point.users, found.places)
     round_s = alone_s + (inside - 1) / most
-    return Bounds(limits, min(inside / round_s, *limits.values()), 1 - waits_s / round_s)
+    least = min(inside / round_s, *limits.values())
+    return Bounds(limits, _exact(found, point, inside), least, 1 - waits_s / round_s)
+
+
+def _exact(found: Costs, point: MapPoint, inside: float) -> float:
+    computes_s = point.compute_us / 1e6
+    asked_s = point.wait_ms / 1e3 + computes_s
+    by_cores = found.cores / computes_s if computes_s else math.inf
+    return min(by_cores, inside / asked_s) if asked_s else math.inf
 
 
 def at(found: Costs, point: MapPoint) -> Lawful:

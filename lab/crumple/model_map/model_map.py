@@ -260,7 +260,7 @@ def _column(belief: Belief, points: Sequence[MapPoint]) -> list[_Known]:
         _Known(
             belief,
             law,
-            math.log(law.per_s) + float(off[at]),
+            min(math.log(law.bounds.exact), math.log(law.per_s) + float(off[at])),
             float(error[at]),
             math.log(1e3 * law.response_s) + float(late[at]) if math.isfinite(law.response_s) else math.inf,
             float(late_error[at]),
@@ -283,11 +283,12 @@ def _standing(point: MapPoint, each: _Known, best: _Known) -> Standing:
         rank = "alike"
     else:
         rank = "behind" if ratio.high < 1 else "open"
+    per_s, exact = _interval(each.per_s, each.per_s_error), each.said.bounds.exact
     own = [trial for trial in each.belief.trials if trial.point == point]
     p99_ms = _interval(each.p99_ms, each.p99_error) if math.isfinite(each.p99_ms) else None
     return Standing(
         server=each.belief.server,
-        per_s=_interval(each.per_s, each.per_s_error),
+        per_s=replace(per_s, high=min(per_s.high, exact)),
         ratio=ratio,
         rank=rank,
         limit=each.said.bounds.limit(math.exp(each.per_s)),

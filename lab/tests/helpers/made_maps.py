@@ -71,12 +71,12 @@ def truth(nature: Nature, point: MapPoint) -> float:
     """Return how many requests a second a server really answers at a point."""
     phase, across = len(nature.io_model), place(point)
     own_s = nature.own_s * math.exp(0.15 * math.sin(phase + 3 * across[0] + 2 * across[1] + 4 * across[2]))
-    off = math.exp(0.04 * math.sin(2 * phase + 5 * across[2]))
+    more = 0.04 * (1 + math.sin(2 * phase + 5 * across[2]))
     in_step = nature.in_step + 0.2 * math.sin(phase + 4 * across[0] + 3 * across[1])
     found = map_laws.bounds(
         Costs(
             own_s,
-            own_s,
+            own_s + more * point.compute_us / 1e6,
             LOAD_S,
             nature.computes_on,
             CORES,
@@ -85,7 +85,7 @@ def truth(nature: Nature, point: MapPoint) -> float:
         ),
         point,
     )
-    return found.most * off * math.exp(-min(1.0, max(0.0, in_step)) * found.apart)
+    return found.most * math.exp(-min(1.0, max(0.0, in_step)) * found.apart)
 
 
 def best(point: MapPoint) -> float:
