@@ -285,7 +285,9 @@ def _standing(point: MapPoint, each: _Known, best: _Known) -> Standing:
         rank = "behind" if ratio.high < 1 else "open"
     per_s, exact = _interval(each.per_s, each.per_s_error), each.said.bounds.exact
     own = [trial for trial in each.belief.trials if trial.point == point]
-    p99_ms = _interval(each.p99_ms, each.p99_error) if math.isfinite(each.p99_ms) else None
+    leaves_users = each.belief.leaves_users(point)
+    has_p99 = math.isfinite(each.p99_ms) and leaves_users != "yes"
+    p99_ms = _interval(each.p99_ms, each.p99_error) if has_p99 else None
     return Standing(
         server=each.belief.server,
         per_s=replace(per_s, high=min(per_s.high, exact)),
@@ -293,13 +295,13 @@ def _standing(point: MapPoint, each: _Known, best: _Known) -> Standing:
         rank=rank,
         limit=each.said.bounds.limit(math.exp(each.per_s)),
         p99_ms=p99_ms,
-        is_kept=_is_kept(p99_ms, each.belief.leaves_users(point)),
+        is_kept=_is_kept(p99_ms, leaves_users),
         measured=len(own),
     )
 
 
 def _is_kept(p99_ms: Interval | None, leaves_users: Answer) -> Answer:
-    if p99_ms is None or p99_ms.low >= P99_MAX_MS or leaves_users == "yes":
+    if p99_ms is None or p99_ms.low >= P99_MAX_MS:
         return "no"
     return "yes" if p99_ms.high < P99_MAX_MS and leaves_users == "no" else "open"
 

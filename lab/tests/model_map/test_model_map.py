@@ -107,10 +107,11 @@ def test_users_left_without_an_answer_are_a_p99_that_is_not_kept() -> None:
     at, near = point(20, 0, 500), point(20, 0, 420)
     left = with_trials("event-loop", (at, {"p99_ms": None, "leaves_users": True}))
     found = [
-        next(each.is_kept for each in spot.servers if each.server.label == "event-loop")
+        next(each for each in spot.servers if each.server.label == "event-loop")
         for spot in left.at([at, near, point(200, 0, 500)])
     ]
-    assert found == ["no", "open", "yes"]
+    assert [each.is_kept for each in found] == ["no", "open", "yes"]
+    assert [each.p99_ms is None for each in found] == [True, False, False]
     (before,) = (each for each in begun().at([at])[0].servers if each.server.label == "event-loop")
     assert before.is_kept == "yes"
 
