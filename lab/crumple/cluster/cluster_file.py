@@ -116,6 +116,15 @@ def refuse_without_tls(address: str) -> None:
         )
 
 
+def refuse_without_certificate(address: str, known: Security, role: str) -> None:
+    """Raise UsageError if this user has no certificate for the cluster at an address, in that role."""
+    if known.get_connection_args(role).get("ssl_context") is None:
+        raise UsageError(
+            f"no cluster of this user is up at {address}",
+            "start one: crumple cluster up HOST…; name the certificates of another in Dask's settings",
+        )
+
+
 def security(address: str) -> Security:
     """Return what opens the cluster at an address; for one that somebody else started, as Dask is set."""
     up = read()

@@ -49,7 +49,9 @@ def joined(scheduler: str) -> None:
     Raises UsageError.
     """
     cluster_file.refuse_without_tls(scheduler)
-    asyncio.run(_work(scheduler, os.uname().nodename, cluster_file.of_dask(), told=False))
+    security = cluster_file.of_dask()
+    cluster_file.refuse_without_certificate(scheduler, security, "worker")
+    asyncio.run(_work(scheduler, os.uname().nodename, security, told=False))
 
 
 async def _work(scheduler: str, name: str, security: Security, *, told: bool) -> None:

@@ -115,6 +115,14 @@ class RunArguments:
             message = "--retry-failed repeats trials on the host that had them, and a cluster chooses none"
             raise UsageError(message, "start a new run")
 
+    def need_cluster(self) -> None:
+        """Raise UsageError if no cluster of this user is up at the address."""
+        if self.cluster is not None:
+            from crumple.cluster import cluster_file
+
+            known = cluster_file.security(self.cluster)
+            cluster_file.refuse_without_certificate(self.cluster, known, "client")
+
     def conditions(self) -> tuple[Condition, ...]:
         """Return what `fail_if` means. Raises UsageError, also for a file that cannot be written."""
         studies = [(name, Path(name)) for name in self.studies]
@@ -143,6 +151,7 @@ def new(asked: RunArguments, as_json: bool, open_it: bool = False) -> int:
     own = _own(studies, scale, guests, here)
     for each in studies:
         _check(each, scale, own[each.name], asked, here)
+    asked.need_cluster()
     runs = _all_begun(studies, scale, own, asked, here)
     try:
         code = carry_out(runs, here.root, budget_s=budget_s, database=asked.database, cluster=asked.cluster)
@@ -188,6 +197,7 @@ def resume(listed: str, asked: RunArguments, as_json: bool, open_it: bool = Fals
     if asked.cluster:
         for each in resumed:
             runs.refuse_map(each.file.study)
+        asked.need_cluster()
     before = [each.to_do for each in resumed]
     for each in resumed:
         if elsewhere := runs.left_elsewhere(each):

@@ -38,6 +38,10 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         ),
         (("worker", "tcp://10.0.0.1:8786"), "tcp://10.0.0.1:8786 is no address with TLS"),
         (
+            ("worker", "tls://10.0.0.1:8786"),
+            "no cluster of this user is up at tls://10.0.0.1:8786; start one",
+        ),
+        (
             ("down", "--listen", "::1"),
             "--crumple and --listen are for a cluster that comes up; write crumple",
         ),
@@ -77,6 +81,14 @@ def test_a_study_with_a_map_is_refused_before_it_begins(
     code, out, err = call("run", "wait-or-compute", "--cluster", "tls://10.0.0.1:8786")
     assert (code, out) == (2, "") and not (tmp_path / "runs").exists()
     assert err == "wait-or-compute has a map, whose points results choose; run it on one host\n"
+
+
+def test_a_cluster_that_is_not_up_is_refused() -> None:
+    with pytest.raises(
+        UsageError, match=r"no cluster of this user is up at tls://10\.0\.0\.1:8786; start one"
+    ):
+        RunArguments(studies=["demo"], cluster="tls://10.0.0.1:8786").need_cluster()
+    RunArguments(studies=["demo"]).need_cluster()
 
 
 def test_down_removes_what_a_killed_keeper_left_and_nothing_of_one_that_comes_up(call: Call) -> None:
