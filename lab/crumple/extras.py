@@ -88,5 +88,8 @@ def _install(packages: list[str]) -> str:
     if (Path(sys.prefix) / "pipx_metadata.json").is_file():
         return f"pipx inject crumple {' '.join(packages)}"
     if find_spec("pip") is None:
-        return f"uv pip install --python {sys.executable} {' '.join(packages)}"
+        # The launcher of a checkout keeps its own.
+        own = Path(sys.prefix).parent / ".bootstrap" / "venv" / "bin" / "uv"
+        uv = own if own.is_file() else "uv"
+        return f"{uv} pip install --python {sys.executable} {' '.join(packages)}"
     return f"{sys.executable} -m pip install {' '.join(packages)}"

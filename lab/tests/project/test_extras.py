@@ -99,13 +99,17 @@ def test_another_module_that_is_missing_is_a_bug(call: Call, monkeypatch: pytest
         ("pipx_metadata.json", True, "pipx inject crumple numpy"),
         ("none", True, "{0} -m pip install numpy"),
         ("none", False, "uv pip install --python {0} numpy"),
+        ("../.bootstrap/venv/bin/uv", False, "{1}/.bootstrap/venv/bin/uv pip install --python {0} numpy"),
     ],
 )
 def test_the_line_is_that_of_the_installer(
     mark: str, pip: bool, line: str, absent: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / mark).touch()
-    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    prefix = tmp_path / ".venv"
+    prefix.mkdir()
+    (prefix / mark).resolve().parent.mkdir(parents=True, exist_ok=True)
+    (prefix / mark).resolve().touch()
+    monkeypatch.setattr(sys, "prefix", str(prefix))
     absent.add("numpy")
     if not pip:
         absent.add("pip")
@@ -113,7 +117,7 @@ def test_the_line_is_that_of_the_installer(
         monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "numpy" else object())
     with pytest.raises(CrumpleError) as refused:
         extras.check("versus", page=False)
-    assert refused.value.remedy == f"run: {line.format(sys.executable)}"
+    assert refused.value.remedy == f"run: {line.format(sys.executable, tmp_path)}"
 
 
 @pytest.mark.parametrize(
