@@ -32,11 +32,13 @@ BUSY_MIN = 0.8
 # reading, so that a single one does not decide.
 APART_MIN, HALF_WAY = 0.1, 0.5
 # By how much a law is off, as multiples of what is usual. Where only the number of users or workers counts,
-# and how long they wait, by three tenths. Where requests compute what they were asked to, by a half. What
-# they cost beside that changes with the load: where that is all, by 3. Where the bounds are apart, by as much
-# as is usual if their ratio is e to the power of six tenths, 1.8. Of these, a first map of eight servers on
-# two cores was the likeliest.
-DOUBT_MIN, DOUBT_OF_ASKED, DOUBT_OF_OWN, AS_USUAL = 0.3, 0.5, 3.0, 0.6
+# and how long they wait, by three tenths. Where requests compute what they were asked to, by a half. Where
+# the bounds are apart, by as much as is usual if their ratio is e to the power of six tenths, 1.8. Of these,
+# a first map of eight servers on two cores was the likeliest.
+DOUBT_MIN, DOUBT_OF_ASKED, AS_USUAL = 0.3, 0.5, 0.6
+# What requests cost beside what they were asked to compute changes with the load, and where a compiler has
+# not yet seen enough of them it doubles. Where that is all, laws are off by the likeliest of these.
+DOUBTS_OF_OWN = (3.0, 4.5, 6.75)
 # A limit is reached where nine tenths of it are answered.
 REACHED = 0.9
 
@@ -58,6 +60,8 @@ class Costs:
     places: float
     """How many requests it works on at once; infinite: as many as come."""
     keeps_places: bool
+    own_doubt: float = DOUBTS_OF_OWN[0]
+    """By how much laws are off where a request computes nothing that it was asked to."""
     in_step: float = HALF_WAY
     """Where it lies between the bounds: 0, at the upper one; 1, at the lower, where users keep in step."""
 
@@ -212,7 +216,7 @@ def at(found: Costs, point: MapPoint) -> Lawful:
     per_s = between.most * math.exp(-found.in_step * between.apart)
     own_s = found.own_of(point)
     own = own_s / (point.compute_us / 1e6 + own_s)
-    of_cpu_time = between.computing * (DOUBT_OF_ASKED + (DOUBT_OF_OWN - DOUBT_OF_ASKED) * own)
+    of_cpu_time = between.computing * (DOUBT_OF_ASKED + (found.own_doubt - DOUBT_OF_ASKED) * own)
     is_left_out = found.keeps_places and point.users > found.places
     return Lawful(
         per_s=per_s,

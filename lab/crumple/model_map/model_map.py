@@ -7,7 +7,7 @@ far that is known. `map_data` has what was measured, `next_points` chooses what 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -144,6 +144,8 @@ class ModelMap:
             own = tuple(each for each in self.data.trials if each.server == server.label)
             if (found := map_laws.costs(server, own, self.data.cores)) is not None:
                 known.append((server, found, own))
+        doubt = max(map_laws.DOUBTS_OF_OWN, key=partial(_likelihood, known))
+        known = [(server, replace(found, own_doubt=doubt), own) for server, found, own in known]
         answers = [_answers(found, own) for _, found, own in known]
         responses = [_responses(found, own) for _, found, own in known]
         read = np.concatenate([each.values for each in responses]) if responses else np.zeros(0)
@@ -241,6 +243,13 @@ def _responses(found: Costs, trials: Sequence[MapTrial]) -> Readings:
     places = places_of([each.point for each, _ in kept], [law for _, law in kept]).doubted(QUANTILE_DOUBT)
     errors = [math.log(each.slowdown) / 2 for each, _ in kept]
     return Readings(places, np.array(values) - errors, np.array(errors))
+
+
+def _likelihood(known: Sequence[tuple[MapServer, Costs, tuple[MapTrial, ...]]], own_doubt: float) -> float:
+    """Return how likely the readings of all servers are by this doubt, as a logarithm."""
+    read = [_answers(replace(found, own_doubt=own_doubt), own) for _, found, own in known]
+    manner = kriging.likeliest(read, THROUGHPUT_OFF)
+    return sum(Surface(each, manner).log_likelihood for each in read)
 
 
 def _strangeness(read: Readings, manner: Manner) -> float:

@@ -126,6 +126,19 @@ def test_what_was_measured_overrules_a_law_that_lacks_something() -> None:
     assert (found.rank, found.limit) == ("behind", None)
 
 
+def test_where_requests_compute_nothing_laws_may_be_far_off_without_doubt_elsewhere() -> None:
+    rng, trials = random.Random(1), []
+    for users, reached in ((8, 1.0), (22, 1.0), (500, 0.4), (2_000, 0.4)):
+        for nature in NATURES:
+            seen = made_maps.trial(nature, point(0, 0, users), rng)
+            trials.append(seen.model_copy(update={"per_s": seen.per_s * reached}))
+    wild = ModelMap(made_maps.data([*begun().data.trials, *trials]))
+    assert {each.costs.own_doubt for each in begun().beliefs} == {3.0}
+    assert {each.costs.own_doubt for each in wild.beliefs} == {4.5}
+    (computing,) = wild.at([point(0, 50_000, 2_000)])
+    assert all(each.per_s.high < 1.3 * each.per_s.low for each in computing.servers)
+
+
 def test_no_estimate_exceeds_what_users_and_cores_allow() -> None:
     at, near = point(5, 0, 60), point(0, 0, 60)
     (spot,) = with_trials("hybrid", (near, {"per_s": 60_000.0}), (near, {"per_s": 60_000.0})).at([at])
