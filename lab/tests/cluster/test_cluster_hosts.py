@@ -40,6 +40,10 @@ def test_it_is_said_which_hosts_are_alike_and_how_others_differ() -> None:
         "d differs from a: go 1.25",
     ]
     assert [*cluster_hosts.alike([_host("a")])] == []
+    again = _host("b").model_copy(update={"host": _host("a").host})
+    assert [*cluster_hosts.alike([_host("a"), again])] == [
+        "a and b are one machine, which measures one block at a time: leave all but one out"
+    ]
     assert [*cluster_hosts.alike([_host("a"), _host("b", cores=8)])] == ["b differs from a: cores 8"]
     without = _host("b").model_copy(update={"host": Host(id="b", machine=FACTS, versions={"go-nethttp": {}})})
     assert [*cluster_hosts.alike([_host("a"), without])] == ["b differs from a: go missing"]
