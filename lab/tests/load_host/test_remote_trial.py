@@ -160,6 +160,7 @@ def test_turns_begin_at_both_ends_when_they_are_told(program: Path) -> None:
     assert told(program, "watch").count("go") == told(program, "serve").count("go") == 2
 
 
+@pytest.mark.alone
 def test_the_watch_begins_when_the_load_does_and_not_when_it_is_told_to(program: Path) -> None:
     with elsewhere(program, AWAY_S) as load:
         engine.run(load, spec(), lambda _: None)
