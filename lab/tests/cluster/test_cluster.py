@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import cluster_faults
@@ -14,6 +15,7 @@ import real_engine
 import secure_shell
 from cluster_faults import FAULTS
 from crumple.cluster import block_task, blocks_there, cluster_view, dask_settings, host_worker, keeper
+from crumple.cluster.cluster_file import Pass
 from crumple.run import run_file
 from made_cluster import MadeCluster
 
@@ -77,8 +79,16 @@ def test_a_study_is_measured_by_all_hosts_and_judged(up: MadeCluster) -> None:
 
 
 def test_without_the_key_nobody_joins(up: MadeCluster) -> None:
-    bare = up.crumple("cluster", "worker", up.address, code=1)
-    assert "cannot join" in bare
+    bare = up.crumple("cluster", "worker", up.address, code=2)
+    assert bare.startswith(f"no cluster of this user is up at {up.address}; start one")
+    strange, names = Pass.made(), {"CERT": "certificate", "KEY": "key"}
+    settings = {"CA_FILE": up.root / "certificate"}
+    for name, what in names.items():
+        (up.root / what).write_text(getattr(strange, what))
+        settings[f"WORKER__{name}"] = up.root / what
+    tls = {f"DASK_DISTRIBUTED__COMM__TLS__{name}": str(file) for name, file in settings.items()}
+    other = replace(up, environment={**up.environment, **tls})
+    assert "cannot join" in other.crumple("cluster", "worker", up.address, code=1)
 
 
 def test_a_host_with_another_crumple_or_none_is_said_in_one_line(cluster: MadeCluster) -> None:
