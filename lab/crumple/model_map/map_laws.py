@@ -132,20 +132,15 @@ def costs(server: MapServer, trials: Sequence[MapTrial], cores: int) -> Costs | 
     return replace(found, in_step=_in_step(found, trials))
 
 
-def asked_s(each: MapTrial) -> float:
-    """Return how long a request of a trial was asked to compute, in seconds."""
-    return each.point.compute_us / 1e6
-
-
 def _own_s(read: Sequence[tuple[MapTrial, float]]) -> float | None:
     """Return what a request costs beside what it was asked to compute; None: no trial shows it.
 
     `read`: trials with the server's CPU time of a request, in seconds.
     """
     shows = [
-        (each, spent_s - asked_s(each))
+        (each, spent_s - each.point.computes_s)
         for each, spent_s in read
-        if spent_s - asked_s(each) >= max(OWN_SHARE_MIN, each.off) * spent_s
+        if spent_s - each.point.computes_s >= max(OWN_SHARE_MIN, each.off) * spent_s
     ]
     busy = _busiest(shows)
     return median(own_s for _, own_s in busy) if busy else None
@@ -182,13 +177,12 @@ def _in_step(found: Costs, trials: Sequence[MapTrial]) -> float:
 
 def bounds(found: Costs, point: MapPoint) -> Bounds:
     """Return between which numbers the answers per second of a server of these costs lie at a point."""
-    waits_s = point.wait_ms / 1e3
     own_s = found.own_of(point)
-    computes_s = point.compute_us / 1e6 + own_s
-    alone_s = waits_s + computes_s
+    computes_s = point.computes_s + own_s
+    alone_s = point.waits_s + computes_s
     is_one = found.computes_on <= ONE_CORE_MAX
     # On one core helpers of a loop do a part of what a request costs beside what it was asked to compute.
-    one_s = point.compute_us / 1e6 + own_s / found.computes_on
+    one_s = point.computes_s + own_s / found.computes_on
     most = 1 / one_s if is_one else found.computes_on / computes_s
     # The load needs the cores, too.
     most = min(most, found.cores / (computes_s + found.load_s))
@@ -200,13 +194,12 @@ def bounds(found: Costs, point: MapPoint) -> Bounds:
     inside = min(point.users, found.places)
     round_s = alone_s + (inside - 1) / most
     least = min(inside / round_s, *limits.values())
-    return Bounds(limits, _exact(found, point, inside), least, 1 - waits_s / round_s)
+    return Bounds(limits, _exact(found, point, inside), least, 1 - point.waits_s / round_s)
 
 
 def _exact(found: Costs, point: MapPoint, inside: float) -> float:
-    computes_s = point.compute_us / 1e6
-    asked_s = point.wait_ms / 1e3 + computes_s
-    by_cores = found.cores / computes_s if computes_s else math.inf
+    asked_s = point.waits_s + point.computes_s
+    by_cores = found.cores / point.computes_s if point.computes_s else math.inf
     return min(by_cores, inside / asked_s) if asked_s else math.inf
 
 
@@ -215,7 +208,7 @@ def at(found: Costs, point: MapPoint) -> Lawful:
     between = bounds(found, point)
     per_s = between.most * math.exp(-found.in_step * between.apart)
     own_s = found.own_of(point)
-    own = own_s / (point.compute_us / 1e6 + own_s)
+    own = own_s / (point.computes_s + own_s)
     of_cpu_time = between.computing * (DOUBT_OF_ASKED + (found.own_doubt - DOUBT_OF_ASKED) * own)
     is_left_out = found.keeps_places and point.users > found.places
     return Lawful(

@@ -30,9 +30,19 @@ class MapPoint(Frozen):
         return f"wait{self.wait_ms}-compute{self.compute_us}-users{self.users}"
 
     @property
+    def waits_s(self) -> float:
+        """How long a request waits, in seconds."""
+        return self.wait_ms / 1e3
+
+    @property
+    def computes_s(self) -> float:
+        """How long a request is asked to compute, in seconds of CPU time."""
+        return self.compute_us / 1e6
+
+    @property
     def round_s(self) -> float:
-        """How long a round of all users takes at most, on one core: that of a request is not counted."""
-        return self.wait_ms / 1e3 + self.users * self.compute_us / 1e6
+        """How long it takes on one core until each user has an answer, by what requests ask for alone."""
+        return self.waits_s + self.users * self.computes_s
 
     @property
     def said(self) -> str:
@@ -83,12 +93,12 @@ def load_s(experiment: Experiment, point: MapPoint, scale: ScaleName, server: st
 
 def _warm_up_s(given: WarmUp, point: MapPoint) -> float:
     """Return how long a warm-up lasts: as the scale says, or longer."""
-    return max(given.at_most_s, WAITS_WARM_UP * point.wait_ms / 1e3, ROUNDS_WARM_UP * point.round_s)
+    return max(given.at_most_s, WAITS_WARM_UP * point.waits_s, ROUNDS_WARM_UP * point.round_s)
 
 
 def _measured_s(given: Until, point: MapPoint) -> float:
     """Return how long is measured: as the scale says, or longer."""
-    return max(given.at_most_s, WAITS_MEASURED * point.wait_ms / 1e3, ROUNDS_MEASURED * point.round_s)
+    return max(given.at_most_s, WAITS_MEASURED * point.waits_s, ROUNDS_MEASURED * point.round_s)
 
 
 def _experiment(template: Experiment, point: MapPoint, scale: ScaleName, blocks: int) -> Experiment:
