@@ -88,28 +88,24 @@ def load_s(experiment: Experiment, point: MapPoint, scale: ScaleName, server: st
     """Return how long a server is loaded at a point, in seconds."""
     meant = experiment.scales[scale]
     warm_up = meant.warm_up_for(server)
-    return (_warm_up_s(warm_up, point) if warm_up else 0.0) + _measured_s(meant.stop, point)
+    warmed_s = _lasting(warm_up, point, WAITS_WARM_UP, ROUNDS_WARM_UP) if warm_up else 0.0
+    return warmed_s + _lasting(meant.stop, point, WAITS_MEASURED, ROUNDS_MEASURED)
 
 
-def _warm_up_s(given: WarmUp, point: MapPoint) -> float:
-    """Return how long a warm-up lasts: as the scale says, or longer."""
-    return max(given.at_most_s, WAITS_WARM_UP * point.waits_s, ROUNDS_WARM_UP * point.round_s)
-
-
-def _measured_s(given: Until, point: MapPoint) -> float:
-    """Return how long is measured: as the scale says, or longer."""
-    return max(given.at_most_s, WAITS_MEASURED * point.waits_s, ROUNDS_MEASURED * point.round_s)
+def _lasting(until: Until, point: MapPoint, waits: int, rounds: int) -> float:
+    """Return how long a phase lasts: as the scale says, but no fewer than so many waits and rounds."""
+    return max(until.at_most_s, waits * point.waits_s, rounds * point.round_s)
 
 
 def _experiment(template: Experiment, point: MapPoint, scale: ScaleName, blocks: int) -> Experiment:
     meant = template.scales[scale]
 
     def warmed(given: WarmUp) -> WarmUp:
-        return given.model_copy(update={"duration_s": _warm_up_s(given, point)})
+        return given.model_copy(update={"duration_s": _lasting(given, point, WAITS_WARM_UP, ROUNDS_WARM_UP)})
 
     update = {
         "blocks": blocks,
-        "stop": Until(duration_s=_measured_s(meant.stop, point)),
+        "stop": Until(duration_s=_lasting(meant.stop, point, WAITS_MEASURED, ROUNDS_MEASURED)),
         "warm_up": warmed(meant.warm_up) if meant.warm_up else None,
         "warm_up_of": {server: warmed(each) for server, each in meant.warm_up_of.items()},
     }
