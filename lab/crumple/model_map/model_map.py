@@ -161,7 +161,7 @@ class ModelMap:
                 server,
                 found,
                 Surface(many, replace(of_answers, amplitude=of_answers.amplitude * factor)),
-                Surface(long, of_responses, QUANTILE_DOUBT),
+                Surface(long, of_responses),
                 usual_p99,
                 own,
             )
@@ -263,8 +263,9 @@ def _column(belief: Belief, points: Sequence[MapPoint]) -> list[_Known]:
     said = belief.lawful(points)
     places = places_of(points, said)
     off, error = belief.throughput.mean(places), belief.throughput.error(places)
-    late = np.maximum(0.0, belief.usual_p99 + belief.response.mean(places))
-    late_error = belief.response.error(places)
+    of_quantiles = places.doubted(QUANTILE_DOUBT)
+    late = np.maximum(0.0, belief.usual_p99 + belief.response.mean(of_quantiles))
+    late_error = belief.response.error(of_quantiles)
     return [
         _Known(
             belief,

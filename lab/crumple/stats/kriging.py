@@ -7,7 +7,7 @@ side 1. Its mean is 0: what is measured is how far something lies from what a la
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
@@ -105,10 +105,8 @@ def likeliest(subjects: Sequence[Readings], usual: float) -> Manner:
 class Surface:
     """The surface of one subject."""
 
-    def __init__(self, readings: Readings, manner: Manner, doubt_min: float = 0.0) -> None:
-        """`doubt_min`: nowhere is the law less doubtful than that for this subject."""
-        self._read = replace(readings, places=readings.places.doubted(doubt_min))
-        self._manner, self._doubt_min = manner, doubt_min
+    def __init__(self, readings: Readings, manner: Manner) -> None:
+        self._read, self._manner = readings, manner
 
     @cached_property
     def _inverse(self) -> Floats:
@@ -155,12 +153,11 @@ class Surface:
 
     def mean(self, places: Places) -> Floats:
         """Return the surface at places."""
-        found: Floats = self._alike(places.doubted(self._doubt_min), self._read.places) @ self._weights
+        found: Floats = self._alike(places, self._read.places) @ self._weights
         return found
 
     def error(self, places: Places) -> Floats:
         """Return how far it may be off there, as standard deviations."""
-        places = places.doubted(self._doubt_min)
         across = self._alike(places, self._read.places)
         before = (self._manner.amplitude * places.doubts) ** 2
         left = before - np.einsum("ij,jk,ik->i", across, self._inverse, across)
@@ -172,7 +169,6 @@ class Surface:
 
         `weights`: how much each of the places counts.
         """
-        candidates, places = (each.doubted(self._doubt_min) for each in (candidates, places))
         to_candidates = self._alike(candidates, self._read.places)
         to_places = self._alike(places, self._read.places)
         shared = self._alike(candidates, places) - to_candidates @ self._inverse @ to_places.T
