@@ -7,7 +7,7 @@ far that is known. `map_data` has what was measured, `next_points` chooses what 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -139,22 +139,23 @@ class ModelMap:
     @cached_property
     def beliefs(self) -> tuple[Belief, ...]:
         """What is known of each server of which something was measured."""
-        known = []
+        known: list[_Costing] = []
         for server in self.data.servers:
             own = tuple(each for each in self.data.trials if each.server == server.label)
             if (found := map_laws.costs(server, own, self.data.cores)) is not None:
                 known.append((server, found, own))
-        doubt = max(map_laws.DOUBTS_OF_OWN, key=partial(_likelihood, known))
-        known = [(server, replace(found, own_doubt=doubt), own) for server, found, own in known]
-        answers = [_answers(found, own) for _, found, own in known]
+        known, answers, of_answers = max(
+            (_doubted(known, doubt) for doubt in map_laws.DOUBTS_OF_OWN),
+            key=lambda found: sum(Surface(each, found[2]).log_likelihood for each in found[1]),
+        )
         responses = [_responses(found, own) for _, found, own in known]
         read = np.concatenate([each.values for each in responses]) if responses else np.zeros(0)
         usual_p99 = float(np.median(read)) if len(read) else 0.0
         responses = [replace(each, values=each.values - usual_p99) for each in responses]
-        of_answers = kriging.likeliest(answers, THROUGHPUT_OFF)
         factors = [_strangeness(each, of_answers) for each in answers]
         usual = [each for each, factor in zip(answers, factors, strict=True) if factor == 1]
-        of_answers = kriging.likeliest(usual, THROUGHPUT_OFF)
+        if len(usual) < len(answers):
+            of_answers = kriging.likeliest(usual, THROUGHPUT_OFF)
         of_responses = kriging.likeliest(responses, RESPONSE_OFF)
         return tuple(
             Belief(
@@ -211,6 +212,10 @@ class ModelMap:
         )
 
 
+# A server, what it costs, and its trials.
+_Costing = tuple[MapServer, Costs, tuple[MapTrial, ...]]
+
+
 @dataclass(frozen=True)
 class _Known:
     """What is known of a server at a point: logarithms with their standard deviations."""
@@ -245,11 +250,11 @@ def _responses(found: Costs, trials: Sequence[MapTrial]) -> Readings:
     return Readings(places, np.array(values) - errors, np.array(errors))
 
 
-def _likelihood(known: Sequence[tuple[MapServer, Costs, tuple[MapTrial, ...]]], own_doubt: float) -> float:
-    """Return how likely the readings of all servers are by this doubt, as a logarithm."""
-    read = [_answers(replace(found, own_doubt=own_doubt), own) for _, found, own in known]
-    manner = kriging.likeliest(read, THROUGHPUT_OFF)
-    return sum(Surface(each, manner).log_likelihood for each in read)
+def _doubted(known: Sequence[_Costing], own_doubt: float) -> tuple[list[_Costing], list[Readings], Manner]:
+    """Return the servers with this doubt of their laws, their readings by it, and how these vary."""
+    costing = [(server, replace(found, own_doubt=own_doubt), own) for server, found, own in known]
+    read = [_answers(found, own) for _, found, own in costing]
+    return costing, read, kriging.likeliest(read, THROUGHPUT_OFF)
 
 
 def _strangeness(read: Readings, manner: Manner) -> float:
