@@ -65,14 +65,14 @@ def other_programs(name: str, there: Mapping[str, str], own: Mapping[str, str]) 
 
 def alike(hosts: Sequence[FoundHost]) -> Iterator[str]:
     """Yield in a line each which hosts are like the first, and in what each other one differs."""
-    names: dict[str, list[str]] = {}
+    machines: dict[str, list[FoundHost]] = {}
     for each in hosts:
-        names.setdefault(each.host.id, []).append(each.name)
-    for same in names.values():
+        machines.setdefault(each.host.id, []).append(each)
+    for same in machines.values():
         if len(same) > 1:
-            named = enumerate_parts(same)
+            named = enumerate_parts([each.name for each in same])
             yield f"{named} are one machine, which measures one block at a time: leave all but one out"
-    first, *others = [next(each for each in hosts if each.name == same[0]) for same in names.values()]
+    first, *others = [same[0] for same in machines.values()]
     apart = {each.name: each.host.apart_from(first.host) for each in others}
     like = [first.name, *(name for name, differs in apart.items() if not differs)]
     if len(like) > 1:
