@@ -21,15 +21,7 @@ POOL = Costs(
     places=150,
     keeps_places=False,
 )
-LOOP = Costs(
-    own_s=50e-6,
-    own_computing_s=50e-6,
-    load_s=10e-6,
-    computes_on=1.0,
-    cores=2,
-    places=math.inf,
-    keeps_places=False,
-)
+LOOP = replace(POOL, own_s=50e-6, own_computing_s=50e-6, computes_on=1.0, places=math.inf)
 
 
 def most(of: Costs, asked: Any) -> tuple[str | None, float]:
