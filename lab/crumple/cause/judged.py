@@ -22,7 +22,7 @@ from crumple.stats import shares
 RIVAL = 0.1
 # The largest probability of a cause of which there is said to be no sign.
 NO_SIGN = 0.02
-# From which part on of what a request waits it is not the server that limits, if that lies elsewhere: half.
+# If a request spends at least this part of its waiting elsewhere, the server does not limit it.
 ELSEWHERE = 0.5
 # Causes that use CPU time, which requests that are refused take as well.
 OF_CPU_TIME: tuple[Cause, ...] = ("cpu", "one-loop", "memory", "switches", "contention")

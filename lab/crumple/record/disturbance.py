@@ -294,7 +294,10 @@ def _passing_ns(record: TrialRecord) -> float:
 
 
 def passing(record: TrialRecord) -> list[OtherProgram]:
-    """Return these programs, which are told by their names; those of other containers have little to do."""
+    """Return the programs that pass connections on to the server's container, by their names.
+
+    Those of other containers are among them: they have little to do.
+    """
     everybody = record.probes.machine_of_server.all_processes
     if everybody is None or record.spec.probe.server_address is None:
         return []
