@@ -22,7 +22,8 @@ from crumple.study.study import Study
 # Users who wait together are answered together, so the number of answers depends on where the ends of the
 # window cut through them. A window of three mean response times or more shows by those how many are answered.
 RESPONSES_IN_WINDOW = 3.0
-# The standard deviation of where the ends cut, as a part of the users: each at any place between two answers.
+# How many answers of a user the ends of a window cut off, as a standard deviation: an end lies anywhere
+# between two answers.
 CUT = math.sqrt(1 / 12)
 # The facts of a machine that say where a map was measured.
 FACTS = ("cpu_model", "cores", "kernel")

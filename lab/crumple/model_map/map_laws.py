@@ -33,8 +33,8 @@ BUSY_MIN = 0.8
 APART_MIN, HALF_WAY = 0.1, 0.5
 # By how much a law is off, as multiples of what is usual. Where only the number of users or workers counts,
 # and how long they wait, by three tenths. Where requests compute what they were asked to, by a half. Where
-# the bounds are apart, by as much as is usual if their ratio is e to the power of six tenths, 1.8. Of these,
-# a first map of eight servers on two cores was the likeliest.
+# the bounds are apart, by as much as is usual if their ratio is e to the power of six tenths, 1.8. Of the
+# numbers that were tried, these made the trials of eight servers on two cores the likeliest.
 DOUBT_MIN, DOUBT_OF_ASKED, AS_USUAL = 0.3, 0.5, 0.6
 # What requests cost beside what they were asked to compute changes with the load, and where a compiler has
 # not yet seen enough of them it doubles. Where that is all, laws are off by the likeliest of these.

@@ -29,8 +29,8 @@ ALIKE_WITHIN = 0.1
 THROUGHPUT_OFF, RESPONSE_OFF = 0.1, 0.3
 # The laws give a mean; how far p99 lies from it is nowhere exact.
 QUANTILE_DOUBT = 1.0
-# A reading that lies by more than three errors from what the laws say, as one in 400 does by chance, shows
-# that they lack something of its server: for that they are more doubtful, by as many errors.
+# By chance one reading in 400 lies more than three errors from what the laws say. If one lies further off,
+# for instance five errors, the laws lack something of its server, and count as five times as doubtful for it.
 STRANGE = 3.0
 # Users were left without an answer at a point so near, as a part of the cube's side: it is open whether some
 # are here, too.
